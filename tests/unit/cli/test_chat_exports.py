@@ -547,3 +547,89 @@ def test_any_text_is_read_or_refused(text):
     ):
         with suppress(InvalidInput):
             assert all(message.role for message in read(text, None))
+
+
+def test_chatgpt_of_years_ago(tmp_path):
+    """Citations in brackets, a file by its name, and a first question without a time."""
+    attached = {"metadata": {"attachments": [{"name": "lease.pdf"}]}}
+    chat = {
+        "title": "Rent", "create_time": AT, "conversation_id": "c1", "current_node": "b",
+        "mapping": dict([
+            ("root", {"id": "root", "message": None, "parent": None, "children": ["a"]}),
+            node("a", "user", ["What is the rent cap?"], None, "root", "b", **attached),
+            node("b", "assistant", ["The cap is 2 %\u30104\u2020source\u3011, see your lease\u30107:0\u2020lease.pdf\u3011."], AT + 9, "a"),
+        ]),
+    }  # fmt: skip
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([chat]))
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        report = memory.admin.import_file(file)
+        question, answer = memory.messages()
+        assert question.content == "What is the rent cap?\n[file: lease.pdf]"
+        assert question.sent_at == answer.sent_at
+        assert answer.content == "The cap is 2 %, see your lease."
+        assert report.left_out == {"mark": 1}
+
+
+def test_telegram_chats_of_one_name_are_two_sessions(tmp_path):
+    chats = [
+        {
+            "id": id_,
+            "name": "Ben",
+            "messages": [{"id": 1, "type": "message", "date": ISO.format(1), "from": "Ben", "text": text}],
+        }
+        for id_, text in ((1, "I bought a boat."), (2, "Our rent is due."))
+    ]
+    file = tmp_path / "result.json"
+    file.write_text(json.dumps({"chats": {"list": chats}}))
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.admin.import_file(file)
+        assert {message.session for message in memory.messages()} == {"Ben 1", "Ben 2"}
+
+
+def test_a_table_may_have_a_long_cell(tmp_path):
+    file = tmp_path / "notes.csv"
+    file.write_text(f"role,content\nuser,I like tea.\nuser,{'x ' * 100_000}\n")
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.admin.import_file(file)
+        assert [len(message.content) > 100_000 for message in memory.messages()] == [False, True]
+
+
+def test_an_archive_that_is_cut_off_is_named_as_such(tmp_path):
+    whole, half = tmp_path / "whole.zip", tmp_path / "half.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("conversations.json", json.dumps(CHATGPT))
+    half.write_bytes(whole.read_bytes()[:200])
+    with Memory(":memory:", user="ana", embedder="hashing") as memory, pytest.raises(InvalidInput, match="cut off"):
+        memory.admin.import_file(half)
+
+
+PHONES = {
+    "Arabic": ("\u200f٣\u200f/٥\u200f/٢٠٢٦, ٢:٣٠ م - أحمد: أسكن في القاهرة", "١٣/٥/٢٠٢٦، ٩:٣١ ص - سامي: مرحبا"),
+    "Chinese": ("2026/5/3 下午2:30 - 王小明: 我住在上海", "2026/5/13 上午9:31 - 王丽: 好的"),
+    "Chinese, iOS": ("[2026/5/3 下午2:30:00] 王小明: 我住在上海", "[2026/5/13 上午9:31:00] 王丽: 好的"),
+    "Japanese": ("[2026/05/03 午後2:30:00] 田中: 大阪です", "[2026/05/13 午前9:31:00] 佐々木: はい"),
+    "Korean": ("2026년 5월 3일 오후 2:30, 김민준 : 부산에 살아요", "2026년 5월 13일 오전 9:31, 서연 : 네"),
+    "Korean, iOS": ("[2026. 5. 3. 오후 2:30:00] 김민준: 부산에 살아요", "[2026. 5. 13. 오전 9:31:00] 서연: 네"),
+    "French": ("03/05/2026 à 14:30 - Zoé: J'habite à Nîmes", "13/05/2026, 09:31 - Ana: Et moi à Lyon"),
+    "Greek": ("3/5/26, 2:30 μ.μ. - Νίκος: Μένω στην Αθήνα", "13/5/26, 9:31 π.μ. - Άννα: ναι"),
+    "Finnish": ("3.5.2026 klo 14.30 - Äijö: Asun Oulussa", "13.5.2026 klo 9.31 - Eeva: joo"),
+    "Hindi": ("03/05/26, 2:30 अपराह्न - अर्जुन: जयपुर", "13/05/26, 9:31 पूर्वाह्न - प्रिया: ठीक"),
+    "Thai": ("3/5/2569 14:30 - สมชาย: อยู่กรุงเทพ", "13/5/2569 9:31 - มาลี: ค่ะ"),
+}
+
+
+@pytest.mark.parametrize("language", PHONES)
+def test_whatsapp_of_a_phone_in_another_language(tmp_path, language):
+    file = tmp_path / "WhatsApp Chat.txt"
+    file.write_text("\n".join(PHONES[language]))
+    with Memory(":memory:", user="ana", embedder="hashing", timezone="UTC") as memory:
+        report = memory.admin.import_file(file)
+        messages = memory.messages()
+    assert (report.stored, report.damaged) == (2, ())
+    assert [message.sent_at for message in messages] == [
+        datetime(2026, 5, 3, 14, 30, tzinfo=UTC), datetime(2026, 5, 13, 9, 31, tzinfo=UTC),
+    ]  # fmt: skip
+    for message, line in zip(messages, PHONES[language], strict=True):
+        assert line.removesuffix(f": {message.content}").rstrip().endswith(message.name)
+        assert not message.name.startswith((" ", "-", "م", "ص"))

@@ -6,9 +6,9 @@ Written after the published shapes of the exports; each text is kept verbatim, a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import cast
 
@@ -34,14 +34,14 @@ TITLE = "title"
 
 
 def _in_order(messages: Iterable[Message | Damage]) -> Iterator[Message | Damage]:
-    """Messages whose times do not go back: an answer may carry an earlier clock than its question."""
-    last: datetime | None = None
+    """Messages whose times do not go back: an answer may carry an earlier clock than its question, and a question none."""
+    messages = [*messages]
+    last = next((message.sent_at for message in messages if isinstance(message, Message) and message.sent_at), None)
     for message in messages:
         if isinstance(message, Damage):
             yield message
             continue
-        sent_at = message.sent_at
-        last = sent_at if last is None or (sent_at is not None and sent_at > last) else last
+        last = max(filter(None, (last, message.sent_at)), default=None)
         yield replace(message, sent_at=last)
 
 
@@ -126,6 +126,8 @@ def _chatgpt_message(item: Fields, session: str | None, title: str | None) -> It
     if item.maybe("metadata").values.get("is_visually_hidden_from_conversation") or kind in _CHATGPT_HIDDEN:
         return
     text, left_out = _chatgpt_text(content, kind)
+    files = (mapping(file).get("name") for file in array(item.maybe("metadata").values.get("attachments")))
+    text = _with_files(text, (str(name) for name in files if name))
     if role == "assistant" and (item.text("recipient", needed=False) or "all") != "all":
         text, left_out = "", {"tool_calls"}  # what a tool was told, such as a note about the user
     elif role != "user":
@@ -157,6 +159,8 @@ def _chatgpt_text(content: Fields, kind: str) -> tuple[str, set[str]]:
 
 _MARK = re.compile("( ?)\ue200([a-z_]*)\ue202?([^\ue200\ue201]*)\ue201|[\ue200-\ue206]")
 """A mark that the app draws as something else: a citation, a map, a link, the name of a thing."""
+_CITATION = re.compile("( ?)\u3010()[^\u3010\u3011\n]{0,80}\u2020()[^\u3010\u3011\n]{0,200}\u3011")
+"""A citation in older exports."""
 
 
 def _without_marks(text: str) -> tuple[str, set[str]]:
@@ -171,7 +175,7 @@ def _without_marks(text: str) -> tuple[str, set[str]]:
         kinds.update(() if words else (kind or "mark",))
         return space + words if words else ""
 
-    return _MARK.sub(replacement, text), kinds
+    return _CITATION.sub(replacement, _MARK.sub(replacement, text)), kinds
 
 
 def _mark_words(kind: str, argument: str) -> str:
@@ -224,16 +228,18 @@ def _claude_message(item: Fields, session: str | None, about: Mapping[str, objec
 
 def telegram(data: object, session: str | None) -> Iterator[Message | Damage]:
     """``result.json`` of Telegram Desktop: one chat, or all of them."""
+    chats = mapping(mapping(data).get("chats")).get("list")
+    names = Counter(mapping(chat).get("name") for chat in array(chats))
 
     def read(chat: Fields) -> Iterator[Message | Damage]:
         (name,), damaged = chat.texts("name")
         yield from damaged
-        about = (chat.values.get("id"), name or session)
+        id_ = chat.values.get("id")
+        about = (id_, f"{name or session} {id_}" if names[name] > 1 else name or session)
         yield from read_each(
             chat.listed("messages"), lambda item: _telegram_message(item, *about), f"{chat.path}.messages"
         )
 
-    chats = mapping(mapping(data).get("chats")).get("list")
     return read_each(cast("object", chats) if isinstance(chats, list) else data, read)
 
 

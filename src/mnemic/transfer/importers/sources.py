@@ -45,9 +45,17 @@ def export_of(path: str, format: str = "auto") -> Parsed | None:
             return _export_data(readers, path, format)
         if location.is_file() and zipfile.is_zipfile(location):
             return _archive_data(location, format)
+        is_damaged = location.is_file() and _start(location) == b"PK\x03\x04"
     except (OSError, zipfile.BadZipFile, RuntimeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}.") from error
+    if is_damaged:
+        raise InvalidInput(f"{path} is an archive that is cut off or damaged. Download it again.")
     return None
+
+
+def _start(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(4)
 
 
 def note_of(file: str, text: str, format: str) -> Parsed | None:

@@ -43,11 +43,36 @@ def detect_text(text: str) -> str | None:
 
 _MARK = "\u200e"
 """Stands before the words of the app, in every language: notices, files, and what is added to a message."""
-_TIME = r"(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*(?P<half>[ap]\.?\s?m\.?)?"
+_AFTERNOON = (
+    "pm",
+    "\u0645",
+    "\u03bc\u03bc",
+    "\u0905\u092a\u0930\u093e\u0939\u094d\u0928",
+    "\u4e0b\u5348",
+    "\u5348\u5f8c",
+    "\uc624\ud6c4",
+)
+_MORNING = (
+    "am",
+    "\u0635",
+    "\u03c0\u03bc",
+    "\u092a\u0942\u0930\u094d\u0935\u093e\u0939\u094d\u0928",
+    "\u4e0a\u5348",
+    "\u5348\u524d",
+    "\uc624\uc804",
+)
+"""The halves of the day in English, Arabic, Greek, Hindi, Chinese, Japanese and Korean, without full stops."""
+_HALF = "|".join(
+    r"\.?\s?".join(half) if half.isascii() or len(half) == 2 else half for half in (*_AFTERNOON, *_MORNING)
+)
+_DATE = r"\d{1,4}\s?[./\u5e74\ub144-]\s?\d{1,2}\s?[./\u6708\uc6d4-]\s?\d{1,4}\s?[.\u65e5\uc77c]?"
+_TIME = rf"(?P<before>{_HALF})?\s*(?P<time>\d{{1,2}}[:.]\d{{2}}(?:[:.]\d{{2}})?)\s*(?P<after>(?:{_HALF})\.?(?!\w))?"
 _WHATSAPP = re.compile(
-    rf"{_MARK}?(?P<ios>\[)?(?P<date>\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}),?\s+{_TIME}\]?(?:\s+-)?\s+(?P<rest>.*)",
+    rf"{_MARK}?(?P<ios>\[)?(?P<date>{_DATE})[,\u060c]?\s+(?:(?:\u00e0|\u00e0s|klo|kl\.|um|alle)\s+)?{_TIME}"
+    r"(?:\]|,)?(?:\s+-)?\s+(?P<rest>.*)",
     re.IGNORECASE,
 )
+"""The first line of a message, in the form of the language of the phone."""
 _NAME = r"""(?:[^:"\u201c\u201e\u00ab]|"[^:"]*"|[\u201c\u201e][^:\u201c\u201d]*[\u201c\u201d]|\u00ab[^:\u00bb]*\u00bb){1,80}"""
 """A name leaves no quotation mark open: ``Ben created group "Trip: Rome"`` is a notice."""
 _SPEAKER = re.compile(rf"(?P<name>{_NAME}): (?P<text>.*)|(?P<alone>{_NAME}):$")
@@ -70,7 +95,8 @@ _OMITTED = re.compile(
     r"|<[^<>\n]*(?:omit(?:ted|id[oa]s?)|omi(?:s|ses|tidos)|omess[aeio]|ausgeschlossen|weggelassen|weggelaten|ocult[ao]s?|"
     r"dahil edilmedi|pomini\u0119t[aeoy]|utel\u00e4mna(?:d|t|de)|udelad[et]|"
     r"\u0431\u0435\u0437 \u043c\u0435\u0434\u0438\u0430\S*|"
-    r"\u7701\u7565|\uc0dd\ub7b5|\ud3ec\ud568\ub418\uc9c0 \uc54a\uc74c)[^<>\n]*>",
+    r"\u7701\u7565|\u542b\u307e\u308c\u3066\u3044\u307e\u305b\u3093|\uc0dd\ub7b5|"
+    r"\ud3ec\ud568\ub418\uc9c0 \uc54a\uc74c)[^<>\n]*>",
     re.IGNORECASE,
 )
 """On Android words in angle brackets that something was omitted, in the language of the phone."""
@@ -116,7 +142,7 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
         if text.lower().strip(f"{_MARK}.") in _DELETED or (match["ios"] and not media and _NOTICE.match(text)):
             continue
         yield Message(
-            role="user", name=(speaker["name"] or speaker["alone"]).replace(_MARK, ""), session=session,
+            role="user", name=(speaker["name"] or speaker["alone"]).replace(_MARK, "").strip(), session=session,
             sent_at=sent_at, content="" if media else text.replace(_MARK, ""),
             metadata=noted({}, ["media"] if media else []),
         )  # fmt: skip
@@ -178,11 +204,16 @@ def _in_words(order: str) -> str:
     return "/".join(words[letter] for letter in order)
 
 
+BUDDHIST = 2400
+"""A later year is of the Buddhist calendar of Thailand, 543 years ahead."""
+
+
 def _date(text: str, order: str) -> datetime | None:
-    numbers = [int(part) for part in re.split(r"[./-]", text)]
+    numbers = [int(part) for part in re.findall(r"\d+", text)]
     day, month, year = (numbers[order.index(part)] for part in "dmy")
+    year += 2000 if year < 100 else -543 if year > BUDDHIST else 0
     try:
-        return datetime(year + 2000 if year < 100 else year, month, day)  # noqa: DTZ001 - in the zone of the handle
+        return datetime(year, month, day)  # noqa: DTZ001 - in the zone of the handle
     except ValueError:
         return None
 
@@ -191,9 +222,10 @@ def _moment(match: re.Match[str], order: str) -> datetime | None:
     """The date and time of a line; None if they do not exist."""
     day = _date(match["date"], order)
     hour, minute, second = (*map(int, re.split("[:.]", match["time"] or "0:00")), 0)[:3]
-    half = (match["half"] or "")[:1].lower()
+    half = re.sub(r"[.\s]", "", match["before"] or match["after"] or "").lower()
+    hour = hour % 12 + 12 * (half in _AFTERNOON) if half else hour
     try:
-        return day and day.replace(hour=hour % 12 + 12 * (half == "p") if half else hour, minute=minute, second=second)
+        return day and day.replace(hour=hour, minute=minute, second=second)
     except ValueError:
         return None
 
@@ -259,6 +291,7 @@ _COLUMNS: Mapping[str, str] = {
 def _reader(text: str) -> csv.DictReader[str]:
     """The rows of a table, whose header shows what separates its columns."""
     text = text.lstrip("\ufeff\r\n")
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # what is too long for a message is damage of its row
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     return csv.DictReader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
 
