@@ -9,7 +9,9 @@ from itertools import product
 import pytest
 from tests.internals import store_of
 
-from mnemic import Memory
+from mnemic import EmbeddingMismatch, Episode, HashingEmbedder, Memory
+from mnemic.runtime.indexer import Indexer
+from mnemic.types import searchable
 
 CALLS = {
     "value": ("Dentist is Dr. Haas.", lambda m, text: m.remember(text, key="dentist")),
@@ -95,3 +97,38 @@ def test_what_is_processed_meets_the_same_words_of_another_source(handles, sourc
     (record,) = one.list()
     assert record.source == "direct_user"
     assert one.admin.verify().ok
+
+
+class Opposite(HashingEmbedder):
+    """A model of the same dimension with other vectors."""
+
+    id = "opposite"
+
+    def embed(self, texts, *, kind="document"):
+        return -super().embed(texts, kind=kind)
+
+
+def test_no_vector_is_stored_under_the_name_of_another_model(handles):
+    one, _ = handles
+    told = [
+        one.add(text, name="Ana").id for text in ("I moved to Lisbon.", "We found a flat.", "The rent is 900 euros.")
+    ]
+    one.process()
+    indexing = Indexer.indexing
+
+    def reembedded(self, records, embedder):
+        entries = indexing(self, records, embedder)
+        if any(isinstance(record, Episode) for record in records):
+            patch.undo()
+            one.admin.reembed(Opposite())
+        return entries
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Indexer, "indexing", reembedded)
+        with pytest.raises(EmbeddingMismatch):
+            one.forget(ids=told[-1:])
+    assert one.get(told[-1]).id == told[-1]
+    assert one.stats().embedding_model == "opposite"
+    for record in (*one.messages(), *one.episodes()):
+        (vector,) = Opposite().embed([searchable(record)])
+        assert one.admin.vector(record.id).values @ vector > 0.99

@@ -1089,3 +1089,22 @@ class TestProfile:
         assert learned
         assert all(record.emotion is not None for record in learned)
         assert max(record.emotion.valence for record in learned) > 0.2
+
+
+@pytest.mark.parametrize("days", [0.5, 999_999])
+def test_any_age_that_is_accepted_is_a_time(days):
+    with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(message_days=days)) as memory:
+        memory.add("I moved to Lisbon.", sent_at=datetime(2020, 1, 1, tzinfo=UTC))
+        assert memory.admin.retire() == (days < 1)
+
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("key", [None, "room"])
+def test_what_is_over_when_it_is_remembered_can_be_corrected(key):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.remember("The guest is in room 12.", key=key, delete_after=PAST, id="guest")
+        assert memory.search("Where is the guest?").hits == ()
+        memory.correct("guest", "The guest is in room 15.")
+        assert [hit.text for hit in memory.search("Where is the guest?")] == ["The guest is in room 15."]

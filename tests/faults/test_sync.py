@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from tests.battery import count, note
 from tests.internals import database_of, store_of
 
-from mnemic import AsyncMemory, ConfigurationError, Conflict, HashingEmbedder, InvalidInput, Memory, StoreReadOnly
+from mnemic import (
+    AsyncMemory,
+    ConfigurationError,
+    Conflict,
+    HashingEmbedder,
+    InvalidInput,
+    Memory,
+    RetentionPolicy,
+    StoreReadOnly,
+)  # fmt: skip
 from mnemic.cli import main
 from mnemic.stores.sql import changes
 from mnemic.stores.sql.sync import SyncedRows
@@ -593,3 +602,66 @@ class TestWhatOneForgot:
         for memory in pair:
             memory.process()
             assert [episode.content for episode in memory.episodes()] == ["user: I have two cats."]
+
+
+class TestRetention:
+    def test_what_one_device_retired_comes_back_where_the_other_one_cites_it(self, tmp_path):
+        old = datetime(2025, 1, 1, tzinfo=UTC)
+        with (
+            opened(tmp_path / "a", retention=RetentionPolicy(message_days=30)) as phone,
+            opened(tmp_path / "b") as laptop,
+        ):
+            phone.add("My sister Rita is a nurse in Faro.", id="m", sent_at=old)
+            laptop.admin.sync(phone)
+            laptop.remember("Rita works at the hospital of Faro.", id="rita", source_ids=["m"])
+            assert phone.admin.retire() == 1
+            phone.admin.sync(laptop)
+            assert not phone.admin.sync(laptop).changed
+            for device in (phone, laptop):
+                assert device.search("Where does Rita work?")[0].id == "rita"
+                assert [message.id for message in device.messages()] == ["m"]
+                assert device.admin.retire() == 0
+
+    def test_a_memory_that_the_other_one_prolonged_stays(self, tmp_path):
+        with opened(tmp_path / "a") as phone, opened(tmp_path / "b") as laptop:
+            phone.remember("The guest is in room 12.", id="guest", delete_after=datetime(2026, 1, 1, tzinfo=UTC))
+            laptop.admin.sync(phone)
+            laptop.update("guest", delete_after=None)
+            assert phone.admin.retire() == 1
+            phone.admin.sync(laptop)
+            assert all(device.search("Where is the guest?")[0].id == "guest" for device in (phone, laptop))
+
+
+FIELDS = {
+    "tags": ("sailing",), "importance": 0.95, "metadata": {"case": 7},
+    "delete_after": datetime(2999, 1, 1, tzinfo=UTC),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("text_is_later", [True, False])
+def test_a_text_of_one_device_and_a_field_of_another_are_both_kept(pair, field, text_is_later):
+    left, right = pair
+    left.admin.sync(right)
+    edits = [
+        lambda: right.update("boat", **{field: FIELDS[field]}),
+        lambda: left.update("boat", content="My boat is called Petrel."),
+    ]
+    for edit in edits if text_is_later else edits[::-1]:
+        edit()
+    left.admin.sync(right)
+    for device in pair:
+        record = device.get("boat")
+        assert (record.content, getattr(record, field)) == ("My boat is called Petrel.", FIELDS[field])
+    assert not right.admin.sync(left).changed
+
+
+def test_a_field_that_was_set_and_cleared_again_stays_cleared(pair):
+    left, right = pair
+    left.admin.sync(right)
+    right.update("boat", tags=["sailing"])
+    left.update("boat", content="My boat is called Petrel.")
+    left.admin.sync(right)
+    left.update("boat", tags=[])
+    right.admin.sync(left)
+    assert left.get("boat").tags == right.get("boat").tags == ()

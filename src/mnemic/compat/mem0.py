@@ -25,6 +25,7 @@ from urllib.parse import quote, unquote
 from mnemic import memory
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.types import UNSET, Episode, Hit, MemoryRecord, Message, Record
+from mnemic.types.records import last_transition
 
 Messages = str | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 Results = dict[str, builtins.list[dict[str, Any]]]
@@ -267,8 +268,8 @@ class Memory:
     def _record(self, memory_id: str) -> tuple[memory.Memory, Message | MemoryRecord]:
         """A record that was not deleted."""
         handle, id_ = self._located(memory_id)
-        record, last = handle.get(id_), handle.history(id_)[-1]
-        if isinstance(record, Episode) or last.operation in ("archive", "absorb", "quarantine"):
+        record, last = handle.get(id_), last_transition(handle.history(id_))
+        if isinstance(record, Episode) or (last is not None and last.operation in ("archive", "absorb")):
             raise NotFound(f"There is no memory {memory_id!r}.")
         return handle, record
 

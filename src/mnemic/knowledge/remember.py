@@ -89,7 +89,8 @@ def correct(
     options: dict[str, Any] = dict.fromkeys(("valid_at", "id")) | {
         "level": level,
         "key": held.key, "category": held.category, "tags": tags, "metadata": held.metadata,
-        "importance": held.importance if held.pinned else None, "delete_after": held.delete_after,
+        "importance": held.importance if held.pinned else None,
+        "delete_after": held.delete_after if held.delete_after and held.delete_after > now() else None,
         "replaces": wrong, "type": "semantic", "source_ids": (), "source": source, "description": {},
     }  # fmt: skip
     return remember(runtime, scope, statement, options, zone, matter=matter)

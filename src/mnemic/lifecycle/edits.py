@@ -154,7 +154,7 @@ def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zon
 
 def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Bring archived records back."""
-    return _apply_each(runtime, scope, validation.words("An id", ids), Restore, zone)
+    return _apply_each(runtime, scope, validation.words("ids", ids), Restore, zone)
 
 
 def _apply_each(

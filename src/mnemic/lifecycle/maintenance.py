@@ -146,26 +146,28 @@ def _finding(kind: str, ids: Sequence[str]) -> str:
 
 
 ARCHIVED_AT_ONCE = 500
+EXPIRED, OLD, SURPLUS = "its time is over", "older than message_days", "beyond memory_limit"
+"""Why ``retire`` archives a record."""
 
 
 def retire(runtime: Runtime, scope: Scope, policy: RetentionPolicy) -> int:
     """Archive expired records; returns their number."""
     runtime.uses.save()
     moment = now()
-    due = runtime.store.lifecycle.overdue(scope.user, to_micros(moment))
+    lifecycle, at = runtime.store.lifecycle, to_micros(moment)
+    due = dict.fromkeys(lifecycle.overdue(scope.user, at), EXPIRED)
     if policy.message_days is not None:
-        before = to_micros(moment - timedelta(days=policy.message_days))
-        due += runtime.store.lifecycle.uncited(scope.user, before)
+        before = at - timedelta(days=policy.message_days) // timedelta(microseconds=1)
+        due = dict.fromkeys(lifecycle.uncited(scope.user, before), OLD) | due
     if policy.memory_limit is not None:
-        due += runtime.store.lifecycle.over_capacity(scope.user, policy.memory_limit, to_micros(moment))
-    ids = list(dict.fromkeys(due))
-    for start in range(0, len(ids), ARCHIVED_AT_ONCE):
-        changes = [Archive(id=id_, reason="its time is over") for id_ in ids[start : start + ARCHIVED_AT_ONCE]]
-        runtime.store.apply(scope.user, changes)
+        due = dict.fromkeys(lifecycle.over_capacity(scope.user, policy.memory_limit, at), SURPLUS) | due
+    changes = [Archive(id=id_, reason=reason) for id_, reason in due.items()]
+    for start in range(0, len(changes), ARCHIVED_AT_ONCE):
+        runtime.store.apply(scope.user, changes[start : start + ARCHIVED_AT_ONCE])
     with suppress(StoreReadOnly):
         limits = [KeepQuestions(asked=(), most=policy.questions), KeepContexts(given=(), most=policy.contexts)]
         runtime.store.apply(scope.user, limits)
-    return len(ids)
+    return len(due)
 
 
 def keep_question(runtime: Runtime, scope: Scope, query: Query) -> None:

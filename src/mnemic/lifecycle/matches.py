@@ -21,7 +21,7 @@ from mnemic.text.differences import of_the_speaker
 from mnemic.text.english import bare_words, names, possessions
 from mnemic.text.terms import content_terms
 from mnemic.types import Event, MemoryRecord, Message, Scope, Stored, searchable
-from mnemic.types.records import is_trusted
+from mnemic.types.records import is_trusted, last_transition
 from mnemic.vectors import Floats, Rows, ascending, top
 
 NEAREST, SHARING = 200, 1_000
@@ -389,7 +389,9 @@ def passed_over(
     begins: dict[int, int] = {i: _events(runtime, scope, candidates.records[i])[0].sequence for i in matching}
     order: list[int] = np.flatnonzero(beside > worth[[*matching]].min()).tolist()
     for at in order:
-        event = _events(runtime, scope, forgotten.records[at])[-1]
+        event = last_transition(_events(runtime, scope, forgotten.records[at]))
+        if event is None:
+            continue
         if event.operation == "archive" and (event.detail.get("everywhere") or forgotten.records[at].kind == "message"):
             by_words = words & (request.broad | (candidates.close >= BESIDE_WORDS * forgotten.close[at]))
             kept = ~by_words & (worth < beside[at])

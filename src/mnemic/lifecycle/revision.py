@@ -30,6 +30,7 @@ from mnemic.types import (
     Stored,
 )
 from mnemic.types.literals import SESSION_SUMMARY
+from mnemic.types.records import last_transition
 
 ATTEMPTS = 5
 """Attempts against concurrent changes of an episode."""
@@ -102,7 +103,7 @@ def _rejoin_changes(
     runtime: Runtime, scope: Scope, whole: MemoryRecord, derived: Sequence[MemoryRecord]
 ) -> list[Change]:
     """Changes that bring back a memory which was taken apart, in place of the sentences that became memories then."""
-    moment = runtime.store.history(scope.user, whole.id)[-1].at
+    divided = last_transition(runtime.store.history(scope.user, whole.id))
     parts = sentences(whole.content)
     return [
         *(
@@ -112,7 +113,9 @@ def _rejoin_changes(
             and _is_live(memory)
             and memory.version == 1
             and memory.expired_at is None
-            and any(event.at == moment for event in runtime.store.history(scope.user, memory.id))
+            and any(
+                divided is not None and event.at == divided.at for event in runtime.store.history(scope.user, memory.id)
+            )
         ),
         Restore(id=whole.id),
     ]
@@ -324,8 +327,8 @@ def _episode_changes(runtime: Runtime, scope: Scope, stored: Stored) -> list[Cha
 
 def _archived_as(runtime: Runtime, scope: Scope, id_: str, reason: str) -> bool:
     """Whether a record was archived for a reason of this module."""
-    last = runtime.store.history(scope.user, id_)[-1]
-    return last.operation == "archive" and last.detail.get("reason") == reason
+    last = last_transition(runtime.store.history(scope.user, id_))
+    return last is not None and last.operation == "archive" and last.detail.get("reason") == reason
 
 
 def summary_scopes(nodes: Iterable[LineageNode]) -> dict[str, Scope]:

@@ -161,11 +161,11 @@ class Indexer:
         """The index entries of records. Embeds, so call it before a transaction begins.
 
         The passages of an assistant's answers are left to ``process``: they would double its time.
-        The caller passes the embedder, because it also names it to the store and the current one may change meanwhile.
+        The caller passes the embedder, because the current one may change before they are stored.
         """
         texts = [Embeddable(searchable(r)) if _is_answer(r) else embeddable(r) for r in records]
         return [
-            _indexing(record, text.text, vectors)
+            _indexing(record, text.text, vectors, "" if embedder is None else embedder.id)
             for record, text, vectors in zip(records, texts, self._vectors(texts, embedder), strict=True)
         ]
 
@@ -193,13 +193,13 @@ def _day(record: Record) -> int:
     return moment.toordinal()
 
 
-def _indexing(record: Record, text: str, vectors: TextVectors | None) -> Indexing:
+def _indexing(record: Record, text: str, vectors: TextVectors | None, model: str) -> Indexing:
     terms, length = analyse(text)
     periods = tuple(mentioned_periods(record.content, _day(record)))
     vector, parts = vectors or (None, None)
     return Indexing(
-        terms=terms, length=length, traits=traits(record.content), periods=periods, vector=vector, passages=parts
-    )
+        terms=terms, length=length, traits=traits(record.content), periods=periods, vector=vector, passages=parts, model=model,
+    )  # fmt: skip
 
 
 A = TypeVar("A", bound=AddMessage | AddMemory | Revise | AddEpisode)

@@ -155,7 +155,7 @@ def _lines(runtime: Runtime, user: str, user_id: int | None, *, vectors: bool) -
     header: dict[str, object] = {"mnemic": VERSION}
     lines: list[dict[str, object]] = []
     if user_id is not None:
-        delta = runtime.store.catalog(user_id, after=0, event=-1)
+        delta = runtime.store.catalog(user_id, after=0, event=-1, vectors=vectors)
         stored = _fetch_all(runtime, user_id, delta.rows.doc.tolist() if delta.rows else [])
         builder = _LineBuilder(runtime, user, user_id, stored)
         if vectors and delta.model is not None and delta.vectors:
@@ -304,7 +304,7 @@ def restore_from(
     header, lines = _read(file, key or encryption_key(runtime))
     lines = [_redact(runtime.secrets, line) for line in lines]
     user_id = runtime.store.user(scope.user)
-    if user_id is not None and runtime.store.catalog(user_id, after=0, event=-1).rows:
+    if user_id is not None and runtime.store.statistics.size(user_id):
         raise InvalidInput(
             f"The user {scope.user!r} has records already; an export is imported into an empty user. Name another user or "
             "folder."

@@ -9,6 +9,7 @@ time on every device.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +19,14 @@ from itertools import pairwise
 from typing import Any
 
 from mnemic.knowledge.remember import REPLACED
+from mnemic.lifecycle.maintenance import EXPIRED, OLD
 from mnemic.lifecycle.revision import EMPTY
 from mnemic.lifecycle.sessions import summary_id
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, numbered
-from mnemic.stores.sql.trails import WRITING, RecordState, TrailEvent, current
-from mnemic.text.values import to_json
+from mnemic.stores.sql.trails import UNCHANGED, RecordState, TrailEvent, current, statements
+from mnemic.text.values import LATEST, to_json
 from mnemic.types import Scope
+from mnemic.types.literals import TRANSITIONS
 
 Stamp = tuple[bool, int]
 
@@ -59,7 +62,7 @@ def _last(trail: Iterable[TrailEvent], writes: Callable[[TrailEvent], bool]) -> 
 
 def _written(state: RecordState) -> Stamp:
     """The last event that wrote its text: a correction outranks what was read from the same messages later."""
-    return max((event.operation == "update", event.at) for event in state.trail if event.operation in WRITING)
+    return max((event.operation == "update" and not event.describes, event.at) for event in state.trail if event.writes)
 
 
 def _tasks(a: RecordState, b: RecordState) -> frozenset[str]:
@@ -168,6 +171,13 @@ def _removes(ends: Ends, event: TrailEvent) -> bool:
     return event.operation == "unlink" and event.about.get("source") == source and kind in event.about.get("types", ())
 
 
+def _with_changes(fields: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields with what has changed between two versions, where they are as before the change."""
+    names = {name for name in {*old, *new} if old.get(name) != new.get(name) and fields.get(name) == old.get(name)}
+    merged = {**fields, **{name: new.get(name) for name in names}}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
 # Constraints
 
 Unseen = Mapping[str, Sequence[TrailEvent]]
@@ -207,9 +217,11 @@ class Constraints:
         """Apply the rules."""
         self._break_cycles()
         self._keep_a_representative()
+        self._keep_retained()
         self._forget_corrections()
         self._forget_derived()
         self._keep_one_correction()
+        self._keep_fields()
         self._keep_one_text()
         self._keep_one_value()
         self._limit_trust()
@@ -253,6 +265,38 @@ class Constraints:
             if current == id_:
                 self._add_event(id_, "restore", {"reason": "it stands for another memory on another device"})
                 del into[id_]
+
+    def _keep_retained(self) -> None:
+        """What one side retired comes back: a message that a memory cites, and a memory that holds longer by now."""
+        cited = {parent for state in self.states.values() if state.holds for parent in state.parents}
+        for id_ in sorted(self.changed):
+            state = self.states[id_]
+            if state.standing != "archived":
+                continue
+            last = next(event for event in reversed(state.trail) if event.operation in TRANSITIONS)
+            reason, until = last.about.get("reason"), state.delete_after or LATEST
+            if (reason == OLD and id_ in cited) or (reason == EXPIRED and until > last.at):
+                self._add_event(id_, "restore", {"reason": "another device keeps it"})
+
+    def _keep_fields(self) -> None:
+        """The fields that one side changed of a text that the other one corrected hold for the new text as well."""
+        for id_ in sorted(self.changed):
+            state = self.changed[id_]
+            events = {*self._unseen[0].get(id_, ()), *self._unseen[1].get(id_, ())} & {*state.trail}
+            edits = sorted(event.at for event in events if event.describes and event.operation == "update")
+            if not edits:
+                continue
+            texts, versions = dict(state.texts), numbered(state)
+            stated, last = statements(state.trail, texts), max(versions.numbers, key=versions.numbers.__getitem__)
+            fields = before = json.loads(texts[last])
+            for edit in edits:
+                group = [time for time, statement in stated.items() if statement == stated[edit] and time < edit]
+                if stated[edit] != stated[last] and group:
+                    fields = _with_changes(fields, json.loads(texts[max(group)]), json.loads(texts[edit]))
+            if fields != before:
+                at, text = state.trail[-1].at + 1, to_json(fields)
+                derived = current(text, state.kind, state.created_at)
+                self._add_event(id_, "update", {"text": UNCHANGED}, texts=(*state.texts, (at, text)), **derived)
 
     def _absorbed_into(self, id: str) -> str | None:
         state = self.states[id]
@@ -357,7 +401,9 @@ class Constraints:
             return False
         archived = [event.about for event in unseen.get(id, ()) if event.operation == "archive"]
         return any(
-            about.get("everywhere") or (state.kind == "message" and "quarantine" not in about) for about in archived
+            about.get("everywhere")
+            or (state.kind == "message" and "quarantine" not in about and about.get("reason") != OLD)
+            for about in archived
         )
 
     def _forget(self, id: str, unseen: Unseen) -> None:

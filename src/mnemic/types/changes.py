@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Indexing:
     """Index data of a record: terms, length in content terms, traits (bits), mentioned periods, and its vector if any.
 
-    ``passages`` are the vectors of those of a long text, shape (n, d).
+    ``passages`` are the vectors of those of a long text, shape (n, d); ``model`` is the embedder of these, if the one that a
+    caller names to the store may be another one by then.
     """
 
     terms: tuple[str, ...]
@@ -28,6 +29,7 @@ class Indexing:
     periods: tuple[tuple[int, int], ...] = ()
     vector: NDArray[np.float32] | None = None
     passages: NDArray[np.float32] | None = None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

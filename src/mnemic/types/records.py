@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
-from mnemic.types.literals import UNTRUSTED, Evidence, Kind, LinkType, MemoryType, Reach, Source, Status
+from mnemic.types.literals import TRANSITIONS, UNTRUSTED, Evidence, Kind, LinkType, MemoryType, Reach, Source, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -222,6 +222,11 @@ class Event:
     version: int | None = None
     content: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def last_transition(events: Sequence[Event]) -> Event | None:
+    """The last event of a record that archived it or brought it back: a link may have been noted since."""
+    return next((event for event in reversed(events) if event.operation in TRANSITIONS), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,3 +160,10 @@ def test_nothing_crosses_users(m):
 def test_what_cannot_be_is_explained(m, call, told):
     with pytest.raises(InvalidInput, match=told):
         call(m)
+
+
+def test_what_is_deleted_stays_deleted_when_it_is_linked(m):
+    tea, coffee = (m.add(text, infer=False, **ALICE)["results"][0]["id"] for text in ("Likes tea.", "Likes coffee."))
+    m.delete(tea)
+    m.handle("alice").links.add(coffee.partition(":")[2], tea.partition(":")[2], "references")
+    assert m.get(tea) is None

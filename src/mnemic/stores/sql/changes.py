@@ -15,6 +15,7 @@ from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG, LEVEL, Statement
 from mnemic.stores.sql.tombstones import last_erased, owner_of
+from mnemic.stores.sql.trails import UNCHANGED
 from mnemic.text.values import counted, from_micros, now, to_json, to_micros
 from mnemic.types import Receipt
 from mnemic.types.literals import TRANSITIONS, UNTRUSTED
@@ -149,7 +150,7 @@ class Transaction:
     def __init__(self, db: Connection, user_id: int, model: str) -> None:
         self.db, self.user_id, self.model = db, user_id, model
         self.now = to_micros(now())
-        self._checked_dimension = 0
+        self._checked = ("", 0)
         self.shared_detail: dict[str, object] = {}
         self._owner: bytes | None = None
         self._last: dict[int, int] = {}
@@ -185,9 +186,10 @@ class Transaction:
         if indexing.vector is None:
             self.add_pending("embed", doc)
             return ("embed",)
-        if len(indexing.vector) != self._checked_dimension:
-            check_header(self.db, self.model, len(indexing.vector), claim=True)
-            self._checked_dimension = len(indexing.vector)
+        made_by = indexing.model or self.model, len(indexing.vector)
+        if made_by != self._checked:
+            check_header(self.db, *made_by, claim=True)
+            self._checked = made_by
         put_vector(self.db, self.user_id, doc, indexing.vector, indexing.passages)
         return ()
 
@@ -417,7 +419,9 @@ def _settle_key(t: Transaction, record: types.MemoryRecord) -> tuple[list[str], 
     since = to_micros(record.valid_at or record.said_at or record.created_at)
     selected = t.db.execute(_VALUES, (t.user_id, record.key, record.project, record.session, since, since)).fetchall()
     values = {value.id: value for value in (Value(*row) for row in selected)}
-    new, ended = values.pop(record.id), list[str]()
+    new, ended = values.pop(record.id, None), list[str]()
+    if new is None:  # it never holds: its delete_after is over by then
+        return [], None
     after = [other for other in values.values() if other.said > new.said and other.trust >= new.trust]
     later = min(after, key=lambda other: other.said, default=None)
     for other in values.values():
@@ -475,8 +479,10 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         t.add_pending("enrich", doc)
     elif not change.left and change.operation == "enrich":
         drop_pending(t.db, "enrich", doc)
-    ends: dict[str, Any] = {} if end == existing.invalid_at else {"invalid_at": end}
-    t.event(change.operation, doc, record.id, record.version, **ends)
+    detail: dict[str, Any] = {} if end == existing.invalid_at else {"invalid_at": end}
+    if change.operation == "update" and existing.hash == rows.content_hash(record.spoken):
+        detail["text"] = UNCHANGED
+    t.event(change.operation, doc, record.id, record.version, **detail)
     if change.said is not None and add_memory(t, change.said).changed:
         supersede(t, types.Supersede(id=change.said.record.id, by=record.id, at=None, reason="edited"))
     return Receipt(id=record.id, outcome="stored", pending=pending)

@@ -19,6 +19,8 @@ from mnemic.types.literals import TRANSITIONS
 
 CREATING, WRITING = ("add", "remember", "episode"), ("add", "remember", "episode", "update", "enrich")
 """Operations that create a record, and all that write a text of it; an episode is always written whole."""
+UNCHANGED = "unchanged"
+"""In the detail of an update: the text is as it was."""
 UNWATCHED = "('embed', 'erase')"
 """Operations of a device alone, which are no part of a trail."""
 
@@ -34,6 +36,16 @@ class TrailEvent(NamedTuple):
     def about(self) -> dict[str, Any]:
         """The detail."""
         return json.loads(self.detail)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it wrote a version."""
+        return self.operation in WRITING
+
+    @property
+    def describes(self) -> bool:
+        """Whether it wrote other fields than the text."""
+        return self.operation == "enrich" or (self.operation == "update" and self.about.get("text") == UNCHANGED)
 
 
 Emotions = tuple[float | None, float | None, float | None]
@@ -148,11 +160,12 @@ def versions(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> Versions:
     """The versions of a record.
 
     A correction outranks the text it was made from, whatever was read from the same messages later on another device; an
-    enrichment stands with the statement that it describes. What two devices read alike is one version.
+    enrichment, and an update of other fields, stands with the statement that it describes. What two devices read alike is one
+    version.
     """
-    operations = {event.at: event.operation for event in trail if event.operation in WRITING}
+    operations, stated = _operations(trail), statements(trail, texts)
     ordered, numbers = list[str](), dict[int, int]()
-    ranks = {time: (_statement(time, operations, texts), operations[time] not in CREATING, time) for time in texts}
+    ranks = {time: (stated[time], operations[time] not in CREATING, time) for time in texts}
     for time in sorted(ranks, key=ranks.__getitem__):
         text = content_and_title(texts[time])
         if operations[time] in CREATING and ordered and content_and_title(ordered[-1]) == text:
@@ -160,6 +173,17 @@ def versions(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> Versions:
         ordered.append(texts[time])
         numbers[time] = len(ordered)
     return Versions(ordered, numbers)
+
+
+def statements(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> dict[int, int]:
+    """By the time of each text that of the statement that it makes or describes; 0 for that of the creation."""
+    operations = _operations(trail)
+    return {time: _statement(time, operations, texts) for time in texts}
+
+
+def _operations(trail: Sequence[TrailEvent]) -> dict[int, str]:
+    """The operations that wrote a text, by time; an update of other fields is an enrichment."""
+    return {event.at: "enrich" if event.describes else event.operation for event in trail if event.writes}
 
 
 def _statement(time: int, operations: Mapping[int, str], texts: Mapping[int, str]) -> int:
@@ -175,6 +199,6 @@ def event_versions(trail: Sequence[TrailEvent], numbers: Mapping[int, int]) -> l
     """The version that each event of a trail belongs to."""
     versions, version = list[int](), 1
     for event in trail:
-        version = max(version, numbers.get(event.at, 0)) if event.operation in WRITING else version
-        versions.append(numbers[event.at] if event.operation in WRITING else version)
+        version = max(version, numbers.get(event.at, 0)) if event.writes else version
+        versions.append(numbers[event.at] if event.writes else version)
     return versions

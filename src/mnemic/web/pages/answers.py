@@ -18,6 +18,7 @@ from mnemic.runtime.indexer import HIT
 from mnemic.text.markup import revealed
 from mnemic.text.terms import content_terms
 from mnemic.types import GivenContext, MemoryRecord, Message, Record
+from mnemic.types.records import last_transition
 from mnemic.web.drawings import shares
 from mnemic.web.explorer import Explorer, isolated, whole
 
@@ -133,11 +134,9 @@ def _absence(memory: Memory, id_: str) -> str:
         record = memory.get(id_)
     except NotFound:
         return "erased"
-    last = memory.history(id_)[-1]
-    if last.operation == "quarantine" or last.detail.get("quarantine"):
-        return "in quarantine"
-    if last.operation in ("archive", "absorb"):
-        return "forgotten"
+    last = last_transition(memory.history(id_))
+    if last is not None and last.operation in ("archive", "absorb"):
+        return "in quarantine" if last.detail.get("quarantine") else "forgotten"
     if isinstance(record, MemoryRecord) and (record.superseded_by or record.invalid_at or record.expired_at):
         return "replaced" if record.superseded_by else "ended"
     return "ranks lower now"

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.text.values import later
-from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Record, Status, kind_of
-from mnemic.types.literals import TRANSITIONS
+from mnemic.types import Episode, Kind, MemoryRecord, MemoryType, Message, Record, Status, kind_of
+from mnemic.types.records import last_transition
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import IN_FILE, Explorer, day_of, href, next_day, number, whole
 from mnemic.web.pages.answers import contexts_of
@@ -156,7 +156,7 @@ def details(memory: Memory, record: Record, base: str) -> Mapping[str, Any]:
         if isinstance(record, MemoryRecord)
         else ()
     )
-    last = _last_transition(events)
+    last = last_transition(events)
     archived = last is not None and last.operation in ("archive", "absorb")
     quarantined = last is not None and archived and bool(last.detail.get("quarantine"))
     return {
@@ -166,15 +166,10 @@ def details(memory: Memory, record: Record, base: str) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def _last_transition(events: Sequence[Event]) -> Event | None:
-    """The last event that took a record out of searches or brought it back."""
-    return next((event for event in reversed(events) if event.operation in TRANSITIONS), None)
-
-
 def is_forgotten(memory: Memory, id_: str) -> bool:
     """Whether a record is forgotten, or in quarantine."""
     try:
-        last = _last_transition(memory.history(id_))
+        last = last_transition(memory.history(id_))
     except NotFound:  # erased
         return False
     return last is not None and last.operation == "archive"
