@@ -371,7 +371,7 @@ class Admin:
         Raises:
             InvalidInput: both are the same record, there is none in the other place, the other handle has another user,
                 or neither record has this user.
-            ConfigurationError: the other place is none of a record.
+            ConfigurationError: the other place is not the place of a record.
             WrongKey: the other folder is encrypted under another key, or not at all.
             Conflict: one id names different things, or a record kept changing; each side is whole.
             EmbeddingMismatch: texts must be embedded on a side that has another model: pass an open ``Memory`` with it.

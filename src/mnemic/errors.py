@@ -123,7 +123,7 @@ class SchemaTooOld(StoreError):
 
 
 class Conflict(StoreError):
-    """The same records were changed meanwhile. The message says what was stored, mostly nothing, and what to do."""
+    """The same records were changed meanwhile. The message says what was stored, usually nothing, and what to do."""
 
 
 class EmbeddingMismatch(StoreError):

@@ -250,3 +250,11 @@ def test_a_program_without_it_never_loads_it():
         "assert not [name for name in sys.modules if name.startswith('opentelemetry')]"
     )
     subprocess.run([sys.executable, "-I", "-c", code], check=True)
+
+
+def test_a_preview_counts_nothing(exported, memory):
+    memory.remember("My dentist is Dr. Rossi.", id="dentist")
+    memory.forget("my dentist", dry_run=True)
+    attributes = exported.named("Memory.forget").attributes
+    assert attributes["mnemic.dry_run"] is True
+    assert "mnemic.forgotten" not in attributes

@@ -117,13 +117,13 @@ def require_record(location: str) -> None:
     Raises:
         StoreUnavailable: there is none.
     """
+    if has_record(location):
+        return
     begin = "create one with mnemic add, mnemic remember or mnemic import."
-    if is_missing(location):
+    if is_address(location) or not record_file(location).exists():
         where = "URL" if is_address(location) else "folder"
         place = shown_place(location)
         raise StoreUnavailable(f"There is no memory in {place}. Name its {where} with --dir or MNEMIC_DIR, or {begin}")
-    if has_record(location):
-        return
     file = record_file(location)
     if not file.with_name(f"{file.name}-wal").exists():  # with a log the record is damaged
         raise StoreUnavailable(f"There is no memory in {location}: {file.name} is empty. Restore a backup, or {begin}")

@@ -85,7 +85,8 @@ class OnnxEmbedder:
         self._name = name
         self._prompts = None if prompts is None else checked_prompts(prompts)
         self._threads = option("threads", threads, 1, 256)
-        self._batch_size = 1 if int8 else option("batch_size", batch_size, 1, 4096)
+        batch_size = option("batch_size", batch_size, 1, 4096)
+        self._batch_size = 1 if int8 else batch_size
         longest = LONGEST_DEFAULT if model is None else LONGEST
         self._max_tokens = None if max_tokens is None else option("max_tokens", max_tokens, 8, longest)
         if int8 and model is not None:

@@ -25,7 +25,7 @@ from mnemic.llm.answers import (
     supported,
 )
 from mnemic.llm.language_model import Task
-from mnemic.types import MemoryRecord, MemoryType
+from mnemic.types import MemoryRecord
 from mnemic.types.literals import CATEGORIES
 
 MOST_MEMORIES = 20
@@ -35,8 +35,7 @@ LONGEST_SUMMARY, LONGEST_CONTEXT = 300, 160
 INSTRUCTIONS = f"""\
 Describe memories so that they can be found and judged. For each, by its number:
 summary: one or two short sentences. context: in a few of its words, for what or when it matters. keywords: 3 to 5
-words or short phrases that someone would search for. tags: 2 or 3 general subjects in lower case. type: "semantic"
-(fact, preference), "episodic" (event), "procedural" (how something is done) or "emotional" (a lasting feeling).
+words or short phrases that someone would search for. tags: 2 or 3 general subjects in lower case.
 category: one of {", ".join(CATEGORIES)}, or null. importance: 0 to 1, how much it will matter in months: 0.2 a
 passing detail, 0.5 a useful fact, 0.9 a decision or a lasting trait. confidence: 0 to 1, how certain the memory
 itself is. files: paths of files it names. entities: people, organisations, places and products it names.
@@ -51,7 +50,6 @@ class Enrichment:
     context: str | None
     keywords: tuple[str, ...]
     tags: tuple[str, ...]
-    type: MemoryType
     category: str | None
     importance: float
     confidence: float
@@ -67,7 +65,6 @@ class Description(Schema):
     context: str = Field(default="", max_length=LONGEST_CONTEXT * 2)
     keywords: Items[Name] = Field(default_factory=list[Name], max_length=8)
     tags: Items[Name] = Field(default_factory=list[Name], max_length=6)
-    type: MemoryType = "semantic"
     category: str | None = Field(default=None, max_length=40)
     importance: Share = 0.5
     confidence: Share = 0.5
@@ -115,7 +112,6 @@ def _enrichment(described: Description, text: str) -> Enrichment | None:
         context=context if context and supported(context, [text]) else None,
         keywords=keywords,
         tags=distinct((tag.lower().lstrip("#") for tag in described.tags), MOST_TAGS),
-        type=described.type,
         category=category if category in CATEGORIES else None,
         importance=described.importance,
         confidence=described.confidence,

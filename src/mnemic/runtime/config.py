@@ -113,7 +113,7 @@ def read_config(file: str | Path | None, folder: str | Path) -> Config:
     if file is None and ("://" in str(folder) or not os.path.isfile(path)):  # noqa: PTH113 - is_file may raise
         return Config()
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:  # of TOML and of UTF-8 as well
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"The settings in {path} cannot be read: {reason}.") from error
@@ -169,4 +169,9 @@ def _setting(name: str, value: object) -> object:
 def _seconds(value: object) -> timedelta:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ConfigurationError(f"time_gap must be a number of seconds, not {shown(value)}.")
-    return timedelta(seconds=value)
+    try:
+        return timedelta(seconds=value)
+    except (OverflowError, ValueError) as error:
+        raise ConfigurationError(
+            f"time_gap must be a number of seconds that is a span of time, not {value}."
+        ) from error

@@ -62,7 +62,7 @@ def traced(operation: str, method: str = "") -> Decorator:
             ) as span:
                 try:
                     result = function(*args, **kwargs)
-                    facts = facts_of(result)
+                    facts = {"mnemic.dry_run": True} if kwargs.get("dry_run") else facts_of(result)
                     return result
                 except BaseException as error:
                     facts = {"error.type": type(error).__name__}

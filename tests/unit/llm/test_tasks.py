@@ -324,7 +324,6 @@ def enriched(**fields):
         ),
         ("keywords", ["Lisbon", "", "x" * 61, 9999], ("Lisbon",)),
         ("tags", ["#Home", "home", "Money", "a", "b"], ("home", "money", "a")),
-        ("type", "gossip", "semantic"),
         ("category", "Personal", "personal"),
         ("category", "gossip", None),
         ("importance", 0.9, 0.9),

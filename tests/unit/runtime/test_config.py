@@ -66,6 +66,9 @@ def test_no_file_is_no_settings(tmp_path):
         ("[idle]\nidle_seconds = 'soon'", "idle_seconds must be a number"),
         ("[retention]\nmemory_limit = 0", "memory_limit must be a whole number from 1"),
         ("[processing]\ntime_gap = 00:30:00", "time_gap must be a number of seconds"),
+        ("[processing]\ntime_gap = inf", "time_gap must be a number of seconds"),
+        ("[processing]\ntime_gap = nan", "time_gap must be a number of seconds"),
+        ("[processing]\ntime_gap = 1e300", "time_gap must be a number of seconds"),
         ("[processing]\nenable_episode_merging = 1", "must be true or false"),
         ("idle = 5", "idle must be a table, [idle]"),
         ("llm = 5", "llm must be a string"),
@@ -79,3 +82,9 @@ def test_what_is_wrong_is_named_with_the_file(tmp_path, text, said):
         read_config(file, tmp_path)
     assert said in str(wrong.value)
     assert "settings.toml" in str(wrong.value)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_bytes("\ufeffllm = 'openai:gpt-5-mini'\r\n".encode())
+    assert read_config(file, tmp_path).values["llm"] == "openai:gpt-5-mini"
