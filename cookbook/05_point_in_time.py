@@ -1,4 +1,4 @@
-"""Questions about then and now: what changed, what held at a date, and what was believed before the news came.
+"""Questions about then and now: what changed, what was true on a date, and what was believed before the news came.
 
 Install: pip install "mnemic[minilm]"
 """

@@ -1,6 +1,6 @@
 """A language model on your own machine: any server that speaks OpenAI's protocol, such as Ollama, llama.cpp or vLLM.
 
-Without more words a stand-in for such a server is started, which knows four answers; nothing leaves this machine. To ask a
+Without settings it starts a stand-in for such a server, with four prepared answers; nothing leaves this machine. To ask a
 real one, say where it is and what its model is called:
 
     MNEMIC_LLM_SERVER=http://localhost:11434/v1 MNEMIC_LLM_MODEL=qwen3:4b python cookbook/07_a_local_llm_server.py
