@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation; and readers of pairs.
+"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalization; and readers of pairs.
 
 A reader is the same encoder with a low-rank change of each linear layer (Hu et al., LoRA: Low-Rank Adaptation of Large
 Language Models, 2021), learnt by ``benchmarks.quality.reader_fit``.
@@ -216,7 +216,7 @@ def _encoded(graph: _Network, weights: Weights, hidden: str, mask: str) -> str:
 
 
 def _embeddings(graph: _Network, weights: Weights, ids: str, second: str | None = None) -> str:
-    """[batch, tokens] ids -> [batch, tokens, width]: word + position + token type, normalised.
+    """[batch, tokens] ids -> [batch, tokens, width]: word + position + token type, normalized.
 
     `second`: [batch, tokens] of 1 for the tokens of a second text, 0 for others.
     """
@@ -275,7 +275,7 @@ def _feed_forward(graph: _Network, weights: Weights, prefix: str, hidden: str) -
 
 
 def _pooling(graph: Graph, hidden: str, mask: str) -> None:
-    """Normalised sum over the unmasked tokens; the length of the mean does not matter, so it is not divided."""
+    """Normalized sum over the unmasked tokens; the length of the mean does not matter, so it is not divided."""
     graph.node("LpNormalization", _total(graph, hidden, mask), name=OUTPUT, axis=-1, p=2)
     graph.output(OUTPUT, FLOAT, ["batch", WIDTH])
 

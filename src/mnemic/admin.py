@@ -421,7 +421,7 @@ class Admin:
             path: a file, or the folder or ZIP archive that a product hands out.
             format: ``chatgpt``, ``claude``, ``claude-code``, ``whatsapp``, ``telegram``, ``slack``, ``transcript``, ``csv``,
                 ``messages``, ``langchain``, ``llama-index``, ``locomo``, ``mem0``, ``langgraph``, ``memory-graph``, ``zep``,
-                ``letta``, ``chroma``, ``basic-memory`` or ``mnemic``; by default it is recognised. Other packages can add
+                ``letta``, ``chroma``, ``basic-memory`` or ``mnemic``; by default it is recognized. Other packages can add
                 formats: an entry point of the group ``mnemic.importers`` is a function from a path to messages, and its name
                 is the format.
             session: of messages without one; default the handle's, else the name of the file.

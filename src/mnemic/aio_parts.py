@@ -22,7 +22,7 @@ class AsyncSessions(OnWorkers):
 
     current = on_worker(Sessions.current)
     end = on_worker(Sessions.end)
-    summarise = on_worker(Sessions.summarise)
+    summarize = on_worker(Sessions.summarize)
 
 
 class AsyncAdmin(OnWorkers):

@@ -209,7 +209,7 @@ class Memory(MethodHints):
 
     @property
     def sessions(self) -> Sessions:
-        """The conversation of this handle: ``current``, ``end`` and ``summarise``."""
+        """The conversation of this handle: ``current``, ``end`` and ``summarize``."""
         from mnemic.lifecycle.sessions import Sessions
 
         return Sessions(self._runtime, self._scope, self._zone)

@@ -439,11 +439,11 @@ def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
 # Texts to embed
 
 MAX_CHARACTERS = 20_000
-"""Texts are cut to this length before tokenisation: models read a few hundred to a few thousand tokens."""
+"""Texts are cut to this length before tokenization: models read a few hundred to a few thousand tokens."""
 
 
 def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
-    """Texts that every tokeniser accepts.
+    """Texts that every tokenizer accepts.
 
     Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split
     surrogate pair are joined, and a lone half becomes U+FFFD.

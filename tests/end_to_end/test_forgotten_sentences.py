@@ -25,7 +25,7 @@ def told(*messages: str) -> Memory:
     for n, text in enumerate(messages):
         memory.add(text, id=f"m{n}", name="Ana", session="s", sent_at=BEGIN + timedelta(minutes=n))
     memory.process()
-    memory.scoped(session="s").sessions.summarise()
+    memory.scoped(session="s").sessions.summarize()
     return memory
 
 

@@ -17,7 +17,7 @@ from mnemic import (
     NotFound,
     RetentionPolicy,
 )
-from mnemic.lifecycle.sessions import summarise_quiet
+from mnemic.lifecycle.sessions import summarize_quiet
 from mnemic.llm import LanguageModel
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.values import now
@@ -725,13 +725,13 @@ class TestSessions:
             here = memory.scoped(session="s")
             here.add_exchange("We plan the garden.", "Good.", sent_at=now() - age)
             for _ in range(2):
-                summarise_quiet(runtime_of(memory), memory.scope, UTC)
+                summarize_quiet(runtime_of(memory), memory.scope, UTC)
                 assert [summary.version for summary in memory.list(category="session_summary")] == [1] * count
             here.add_exchange("And the balcony.", "Good.", sent_at=now() - age / 2)
-            summarise_quiet(runtime_of(memory), memory.scope, UTC)
+            summarize_quiet(runtime_of(memory), memory.scope, UTC)
             assert [s.metadata["message_count"] for s in memory.list(category="session_summary")] == [4] * count
 
-    @pytest.mark.parametrize("way", ["summarise", "end"])
+    @pytest.mark.parametrize("way", ["summarize", "end"])
     def test_topics_are_no_output_of_programs_and_no_small_talk(self, memory, way):
         here = memory.scoped(session="s1")
         trace = (
@@ -747,10 +747,10 @@ class TestSessions:
 
     def test_a_summary_without_processing_has_topics_and_a_better_one_follows(self, memory):
         here = talk(memory)
-        first = memory.get(here.sessions.summarise().id)
+        first = memory.get(here.sessions.summarize().id)
         assert "Topics: We plan the garden" in first.content
         assert memory.stats().pending["process"] == 2
-        assert here.sessions.summarise().outcome == "duplicate"
+        assert here.sessions.summarize().outcome == "duplicate"
         here.sessions.end()
         assert memory.get(first.id).metadata["message_count"] == 2
         assert len(memory.list(category="session_summary")) == 1
@@ -800,7 +800,7 @@ class TestSessions:
             memory.scoped(project=project, session="s").add(f"We plan {project or 'nothing'}.")
         house = memory.scoped(project="house", session="s")
         assert [m.content for m in house.sessions.current().messages] == ["We plan house."]
-        summary = house.get(house.sessions.summarise().id)
+        summary = house.get(house.sessions.summarize().id)
         assert "garden" not in summary.content
 
     def test_after_a_week_it_is_gone_and_comes_back_when_the_talk_goes_on(self, opened, monkeypatch):

@@ -180,7 +180,7 @@ def test_summaries_of_sessions_take_no_room_of_memories(memory):
         memory.remember(fact)
         here = memory.scoped(session=f"s{number}")
         here.add_exchange(f"What is the weather in place {number} like?", "It is sunny.")
-        here.sessions.summarise()
+        here.sessions.summarize()
     for budget in (400, 500, 1_500):
         found = memory.get_memory_context(max_tokens=budget)
         shown = [text.startswith("Session on") for text in texts(found, "memory")]

@@ -566,8 +566,8 @@ class TestWhatOneForgot:
         left.admin.sync(right.admin.location)
         right.process()
         right.remember("Dentist: Dr. Costa", source_ids=["m"])
-        right.sessions.summarise()
-        right.scoped(session="s").sessions.summarise()
+        right.sessions.summarize()
+        right.scoped(session="s").sessions.summarize()
         left.forget(ids=["m"])
         left.admin.sync(right.admin.location)
         for memory in pair:

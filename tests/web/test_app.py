@@ -356,7 +356,7 @@ class TestPages:
         with Memory(":memory:", user="ana", embedder="hashing") as memory:
             memory.add("I was in rehab in Graz. My cat is called Tom.", id="m1", session="s")
             memory.process()
-            memory.scoped(session="s").sessions.summarise()
+            memory.scoped(session="s").sessions.summarize()
             memory.correct("my cat", "My cat is called Tim.")
             memory.forget(ids=[record.id for record in memory.list() if "rehab" in record.content])
             client = browser(memory)

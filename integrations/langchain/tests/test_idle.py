@@ -224,7 +224,7 @@ def in_a_history(memory: Memory, idle: bool) -> None:
 
 @pytest.mark.parametrize("talk", [in_a_chain, in_a_history])
 @pytest.mark.parametrize("idle", [True, False])
-def test_the_classic_classes_process_and_summarise_when_it_is_quiet(
+def test_the_classic_classes_process_and_summarize_when_it_is_quiet(
     tmp_path: Path, talk: Callable[[Memory, bool], None], idle: bool
 ) -> None:
     with Memory(tmp_path / "m", user="ana", embedder="hashing", idle=Idle(idle_seconds=0.05)) as memory:

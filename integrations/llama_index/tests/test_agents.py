@@ -172,7 +172,7 @@ async def test_history_with_recall_handed_back_is_not_stored(known, scripted, sa
     assert not any(name == "recall" for _, name in shape(chat.get_all()))
 
 
-async def test_context_of_a_workflow_survives_serialisation(folder, scripted, said):
+async def test_context_of_a_workflow_survives_serialization(folder, scripted, said):
     with Memory(folder, user="ana", embedder="hashing") as memory:
         chat = MnemicChatMemory(memory=memory, session_id="now", options={"embedder": "hashing"})
         bo = agent(scripted(call("weather", city="Lisbon"), "Sunny."), tools=[weather])
@@ -202,7 +202,7 @@ def kept(folder):
         yield memory
 
 
-def test_every_form_of_serialisation_keeps_buffer_and_scope(kept):
+def test_every_form_of_serialization_keeps_buffer_and_scope(kept):
     chat = MnemicChatMemory(memory=kept, scope={"project": "home"}, session_id="now", max_tokens=100, inject="system")
     chat.put(ChatMessage(role="user", blocks=[TextBlock(text="Look:"), TextBlock(text="a cat.")]))
     for other in (

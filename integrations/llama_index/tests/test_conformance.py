@@ -101,7 +101,7 @@ class TestMemoryBlock(TestChatMemory):
         await conversation._memory.memory_blocks[0].aflush(conversation._memory)
 
     async def clear(self, conversation):
-        pytest.skip("A block is not told of a reset; idle work summarises the session.")
+        pytest.skip("A block is not told of a reset; idle work summarizes the session.")
 
 
 class TestTools(ToolConformance):

@@ -245,7 +245,7 @@ def test_sync_use_of_the_stock_memory(memory, history, said):
     assert said(memory) == ["My cat is called Mia.", "Cute."]
 
 
-def test_serialising_the_stock_memory_leaves_the_record_alone(memory, history):
+def test_serializing_the_stock_memory_leaves_the_record_alone(memory, history):
     stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
     assert stock.to_dict()["memory_blocks"][0]["name"] == "long_term_memory"
     assert "options" not in MnemicMemoryBlock(memory=memory).model_dump()

@@ -109,7 +109,7 @@ def encoded(weights, ids, types=0):
 
 
 def bert(weights, ids):
-    """Mean pooling and normalisation."""
+    """Mean pooling and normalization."""
     mean = encoded(weights, ids).mean(0)
     return mean / np.linalg.norm(mean)
 

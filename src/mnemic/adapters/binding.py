@@ -1,6 +1,6 @@
 """Whose memory a call is about, arguments that are checked once for all calls, and handles that objects share.
 
-There is one handle for each location, found again when an object is restored from its serialised form: a folder is
+There is one handle for each location, found again when an object is restored from its serialized form: a folder is
 opened, and its embedder loaded, once a process.
 """
 
@@ -304,6 +304,6 @@ def location_of(memory: Memory) -> str:
     if memory.admin.location == paths.IN_MEMORY:
         raise ConfigurationError(
             'This memory is in RAM (":memory:"), where no other process and no later one finds it again: it cannot be '
-            "serialised. Keep it in a folder: Memory(folder)."
+            "serialized. Keep it in a folder: Memory(folder)."
         )
     return memory.admin.location

@@ -88,7 +88,7 @@ def log_rejected(receipts: Receipts) -> None:
 def run_of(memory: Memory | AsyncMemory, *, idle: bool) -> AbstractContextManager[None]:
     """A run of a framework: no idle work until it ends, however it ends; nothing with ``idle=False``.
 
-    Its session is summarised when idle.
+    Its session is summarized when idle.
     """
     return memory.idle.run(memory.scope) if idle else nullcontext()
 

@@ -163,7 +163,7 @@ class Conversation:
         Raises:
             InvalidInput: the record rejects the marker.
         """
-        self.handle.sessions.summarise()
+        self.handle.sessions.summarize()
         marker = self._marker(self._reset_count() + 1)
         receipts = self.memory.add([Message(role="system", content="The conversation was reset.", id=marker)])
         if receipts.rejected:

@@ -217,7 +217,7 @@ def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
         new = [m for m in missing if not (moment := erased.get(str(m.id))) or (m.sent_at and m.sent_at > moment)]
         batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
         outcomes = Counter(receipt.outcome for batch in batches for receipt in add_valid(memory.add, batch))
-        summary = memory.sessions.summarise() if ended else None
+        summary = memory.sessions.summarize() if ended else None
         if ended:
             _process(memory, began + END_SHARE * args.timeout - time.monotonic())
     stored = outcomes["stored"]

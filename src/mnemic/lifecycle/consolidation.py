@@ -531,7 +531,7 @@ def clusters(
     """Cluster similar memories around seeds.
 
     Seeds are processed in order, except those in an earlier cluster. Their neighbours, nearest first, join when the
-    cosine with the centroid (the normalised running mean of the members) reaches the threshold and no member conflicts.
+    cosine with the centroid (the normalized running mean of the members) reaches the threshold and no member conflicts.
     A cluster never crosses a level and has at most ``LARGEST`` members; it is closed after as many conflicts.
 
     Args:

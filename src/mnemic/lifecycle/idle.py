@@ -119,7 +119,7 @@ class IdleTrigger:
         """Activity: restart the idle period.
 
         Args:
-            scope: the active conversation, which is summarised when idle.
+            scope: the active conversation, which is summarized when idle.
             seconds: length of the idle period; default the setting.
 
         Raises:
@@ -184,10 +184,10 @@ class IdleTrigger:
         from mnemic.lifecycle import consolidation, maintenance, sessions
 
         while (scope := next(iter(self._sessions), None)) is not None and not self._interrupted():
-            sessions.summarise(self._runtime, scope, self._zone)
+            sessions.summarize(self._runtime, scope, self._zone)
             with self._scheduler.changed:
                 self._sessions.pop(scope, None)
-        sessions.summarise_quiet(self._runtime, self._scope, self._zone, self._interrupted)
+        sessions.summarize_quiet(self._runtime, self._scope, self._zone, self._interrupted)
         if self._interrupted():
             return
         maintenance.retire(self._runtime, self._scope, self._runtime.settings.retention)

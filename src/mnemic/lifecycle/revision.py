@@ -306,7 +306,7 @@ def _update_summary(runtime: Runtime, session: Scope, zone: tzinfo) -> None:
         if not _archived_as(runtime, session, id_, EMPTY):
             return  # forgotten, or its time is over
         runtime.store.apply(session.user, [Restore(id=id_)])
-    if sessions.summarise(runtime, session, zone) is None and summary.status != "archived":
+    if sessions.summarize(runtime, session, zone) is None and summary.status != "archived":
         runtime.store.apply(session.user, [Archive(id=id_, reason=EMPTY)])
 
 
@@ -350,7 +350,7 @@ def rewrite_summaries(runtime: Runtime, scope: Scope, nodes: Sequence[LineageNod
             scopes[node.id] = Scope(user="", project=node.project, session=names[0])
     changed: list[str] = []
     for id_ in sorted(live & set(scopes)):
-        receipt = sessions.summarise(runtime, replace(scopes[id_], user=scope.user), zone)
+        receipt = sessions.summarize(runtime, replace(scopes[id_], user=scope.user), zone)
         changed += [receipt.id] if receipt and receipt.changed else []
     return changed
 

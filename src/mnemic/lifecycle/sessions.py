@@ -67,15 +67,15 @@ class Sessions:
         """
         pipeline.process(self._runtime, self._scope, self._zone, limit=None, progress=None)
         self._runtime.delivered.forget(self._scope)
-        return self.summarise()
+        return self.summarize()
 
-    def summarise(self) -> Receipt | None:
+    def summarize(self) -> Receipt | None:
         """Keep a summary of the handle's conversation for a week, as ``end`` does, but without processing it.
 
         Its topics are the titles of its episodes, and sentences of the messages that are in none yet. When it has been
         processed, idle work and ``end`` write the next version.
         """
-        return summarise(self._runtime, self._scope, self._zone)
+        return summarize(self._runtime, self._scope, self._zone)
 
 
 def _session_filter(scope: Scope, kind: Kind) -> RecordFilter:
@@ -94,18 +94,18 @@ def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
     return dict(Counter(names + [use.name for m in messages for use in tools_used(m.metadata)]).most_common())
 
 
-def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
+def summarize(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     """Store a summary of a session: topics, tools and message count."""
-    receipt = _summarise_once(runtime, scope, zone)
+    receipt = _summarize_once(runtime, scope, zone)
     for _ in range(ATTEMPTS - 1):
         if receipt is None or receipt.outcome != "rejected" or receipt.reason == FORGOTTEN:
             break
-        receipt = _summarise_once(runtime, scope, zone)
+        receipt = _summarize_once(runtime, scope, zone)
     return receipt
 
 
-def summarise_quiet(runtime: Runtime, scope: Scope, zone: tzinfo, halted: Callable[[], bool] = lambda: False) -> None:
-    """Summarise the user's sessions that fell quiet since their last summary, each once.
+def summarize_quiet(runtime: Runtime, scope: Scope, zone: tzinfo, halted: Callable[[], bool] = lambda: False) -> None:
+    """Summarize the user's sessions that fell quiet since their last summary, each once.
 
     A session is quiet after ``Idle.idle_seconds``. One that ended longer ago than a summary is kept is left alone, such
     as an imported one.
@@ -121,10 +121,10 @@ def summarise_quiet(runtime: Runtime, scope: Scope, zone: tzinfo, halted: Callab
             return
         summary = summaries.get(summary_id(session))
         if not isinstance(summary, MemoryRecord) or summary.said_at is None or to_micros(summary.said_at) < last:
-            summarise(runtime, session, zone)
+            summarize(runtime, session, zone)
 
 
-def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
+def _summarize_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     """One attempt; nothing is stored if the session changes meanwhile."""
     remaining = runtime.store.relations.without_forgotten(scope.user, _messages(runtime, scope))
     messages = [message for message in remaining if message.content]

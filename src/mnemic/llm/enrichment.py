@@ -38,7 +38,7 @@ summary: one or two short sentences. context: in a few of its words, for what or
 words or short phrases that someone would search for. tags: 2 or 3 general subjects in lower case.
 category: one of {", ".join(CATEGORIES)}, or null. importance: 0 to 1, how much it will matter in months: 0.2 a
 passing detail, 0.5 a useful fact, 0.9 a decision or a lasting trait. confidence: 0 to 1, how certain the memory
-itself is. files: paths of files it names. entities: people, organisations, places and products it names.
+itself is. files: paths of files it names. entities: people, organizations, places and products it names.
 {DATA_RULE}"""
 
 

@@ -33,12 +33,12 @@ _HUB_NAME = re.compile(r"[\w][\w.-]*/[\w][\w.-]*(?:@[\w][\w./-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A model and its tokeniser.
+    """A model and its tokenizer.
 
     Attributes:
         path: the folder.
         model: the ONNX file.
-        tokenizer: the file of the tokeniser.
+        tokenizer: the file of the tokenizer.
     """
 
     path: Path
@@ -209,7 +209,7 @@ def _fetch(repository: str, revision: str, home: Path, *, progress: bool | None)
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     names = [one.rfilename for one in info.siblings if WANTED.fullmatch(one.rfilename)]
     if not _has_model(names):
-        raise EmbedderUnavailable("The repository has no ONNX model with a tokeniser.")
+        raise EmbedderUnavailable("The repository has no ONNX model with a tokenizer.")
     if {"model.onnx", "tokenizer.json"} <= {*names}:
         names = [one for one in names if not one.startswith("onnx/")]
     for one in sorted(names):
@@ -250,7 +250,7 @@ def _save_revisions(home: Path, revisions: dict[str, str]) -> None:
 
 
 def hub_files(*, offline: bool, progress: bool | None) -> list[Path]:
-    """The default model and its tokeniser: copies of an earlier download on this machine, else over the network.
+    """The default model and its tokenizer: copies of an earlier download on this machine, else over the network.
 
     Args:
         offline: never touch the network.

@@ -1,4 +1,4 @@
-"""A tokeniser and an onnxruntime session that run together."""
+"""A tokenizer and an onnxruntime session that run together."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Network:
 
     Args:
         model: an ONNX file or its content.
-        tokenizer: the file of its tokeniser.
+        tokenizer: the file of its tokenizer.
         threads: CPU threads per run.
         max_tokens: texts are cut to this many word pieces, including special ones.
 

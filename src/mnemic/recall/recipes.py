@@ -217,7 +217,7 @@ def _min_max(values: Floats) -> Floats:
     return (values - low) / (high - low) if high > low else np.zeros_like(values)
 
 
-def normalised(values: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[str, Floats]:
+def normalized(values: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[str, Floats]:
     """What each signal adds to a weighted sum of signals scaled to 0..1 within the pool."""
     return weighted({name: _min_max(values[name]) for name in weights}, weights)
 
@@ -277,7 +277,7 @@ def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
 
 
 Values = dict[str, Floats]
-Fusion = Literal["sum", "normalised", "rrf"]
+Fusion = Literal["sum", "normalized", "rrf"]
 
 LARGEST = 1e6
 _ALWAYS = ("dense", "bm25")  # every hit reports these, whatever the recipe
@@ -291,7 +291,7 @@ class Recipe:
         weights: weight of each signal by name, a key of ``mnemic.recall.recipes.SIGNALS``.
         assisted: other weights for conversations with an assistant, whose turns are long and unequal; only with
             ``fusion`` ``sum``. Empty: the same weights.
-        fusion: ``sum`` of the values as they are; ``normalised`` sum of values scaled to 0..1 within the pool; or ``rrf``.
+        fusion: ``sum`` of the values as they are; ``normalized`` sum of values scaled to 0..1 within the pool; or ``rrf``.
         rrf_k: the constant of reciprocal rank fusion.
         spread: penalty of further turns of one conversation between people; 0 turns it off.
         quality: weights of query-independent signals (importance, recency, tier, level), at the strength of a
@@ -360,7 +360,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         ),
         "coding": Recipe(
             weights={"dense": 0.4, "bm25": 0.3, "graph": 0.2, "importance": 0.1},
-            fusion="normalised",
+            fusion="normalized",
             fitted="the mix that coding-agent memories use: .4 vector, .3 keyword, .2 graph, .1 importance",
         ),
         "rrf": Recipe(weights={"dense": 0.5, "bm25": 0.5}, fusion="rrf", fitted="the textbook setting"),
@@ -399,8 +399,8 @@ def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32]) -> tuple[Floats
     match recipe.fusion:
         case "rrf":
             parts = rank_fusion(values, recipe.weights, recipe.rrf_k)
-        case "normalised":
-            parts = normalised(values, recipe.weights)
+        case "normalized":
+            parts = normalized(values, recipe.weights)
         case "sum":
             parts = weighted(values, recipe.weights)
     scores = total(parts)

@@ -42,7 +42,7 @@ class Project:
         root: its folder.
         id: for the memory: ``owner/repository`` of its git remote, in lower case and without host or credentials;
             without a remote, the folder's name and a hash of its path. It does not depend on name and description.
-        marker: how ``root`` was recognised: by ``git``, by a ``file`` that describes it, or not at all (None).
+        marker: how ``root`` was recognized: by ``git``, by a ``file`` that describes it, or not at all (None).
     """
 
     name: str

@@ -291,7 +291,7 @@ class _Finder:
         return _merged(spans) if spans else spans
 
     def _built_in_spans(self, text: str) -> list[Span]:
-        """Spans of secrets of built-in kinds in a normalised text."""
+        """Spans of secrets of built-in kinds in a normalized text."""
         whole, text = text, _without_marks(text)
         spans = [span for pattern in self._anywhere for span in spans_of(pattern, text, text)]
         if len(text) >= _LEAST and (longest := max(map(len, text.split()), default=0)) >= _LEAST:

@@ -161,7 +161,7 @@ ErrorTypes: TypeAlias = tuple[type[MnemicError], type[MnemicError]]
 ErrorTexts: TypeAlias = "Mapping[Meaning, str]"
 """The text of the error for each meaning, with ``{service}``, ``{label}`` and ``{detail}``."""
 
-# Errors are recognised by class name: the provider packages need not be imported, and not every version of pydantic-ai has
+# Errors are recognized by class name: the provider packages need not be imported, and not every version of pydantic-ai has
 # all of these.
 _MEANINGS: Mapping[Meaning, tuple[Collection[str], Collection[int]]] = {
     "refused": ({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"}, {401, 402, 403, 404}),

@@ -119,7 +119,7 @@ _PLAIN = str.maketrans(
 """What is typed in place of letters without a decomposition, and what is invisible inside a word."""
 
 
-def _normalise(text: str) -> str:
+def _normalize(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_PLAIN)
@@ -129,7 +129,7 @@ def _normalise(text: str) -> str:
 def _words(text: str) -> list[str]:
     """Lower-case words without their contractions (don't is don), numbers, pairs of characters for unspaced scripts."""
     words: list[str] = []
-    for piece in _PIECES.findall(_normalise(text)):
+    for piece in _PIECES.findall(_normalize(text)):
         if not piece.isascii() and _IS_UNSPACED.match(piece):
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():

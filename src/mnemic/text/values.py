@@ -84,7 +84,7 @@ def size(count: float) -> str:
 
 
 def one_line(text: str, most: int | None = None) -> str:
-    """Text with normalised white space, cut to ``most`` characters."""
+    """Text with normalized white space, cut to ``most`` characters."""
     line = " ".join(text.split())
     return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 

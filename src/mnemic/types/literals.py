@@ -40,7 +40,7 @@ ImportFormat = Literal[
     "auto", "chatgpt", "claude", "claude-code", "whatsapp", "telegram", "slack", "transcript", "csv", "messages", "langchain",
     "llama-index", "locomo", "mem0", "langgraph", "memory-graph", "zep", "letta", "chroma", "basic-memory", "mnemic",
 ]  # fmt: skip
-"""The formats of files that can be imported; ``auto`` recognises the others."""
+"""The formats of files that can be imported; ``auto`` recognizes the others."""
 
 
 class Unset(Enum):

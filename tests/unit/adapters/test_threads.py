@@ -290,7 +290,7 @@ def test_notes_reach_the_record_once_and_the_metadata_of_others_does_no_harm(mem
         here.add("We use tools.", metadata={"tools_used": other})
     view = here.sessions.current()
     assert (view.tools, len(view.messages)) == ({"clock": 1}, 6)
-    assert "Tools: clock (1)." in memory.get(here.sessions.summarise().id).content
+    assert "Tools: clock (1)." in memory.get(here.sessions.summarize().id).content
 
 
 TURN = st.lists(

@@ -142,7 +142,7 @@ class TestFusion:
         values = {"a": np.array([1.0, 3.0, 2.0], np.float32), "same": np.full(3, 7.0, np.float32)}
         weights = {"a": 2.0, "same": 1.0}
         assert recipes.plain_sum(values, weights).tolist() == [9.0, 13.0, 11.0]
-        assert recipes.total(recipes.normalised(values, weights)).tolist() == [0.0, 2.0, 1.0]
+        assert recipes.total(recipes.normalized(values, weights)).tolist() == [0.0, 2.0, 1.0]
 
     def test_spread_by_hand(self):
         scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0], np.float32)

@@ -53,7 +53,7 @@ def _messages(event: Event) -> Iterator[ThreadMessage]:
 
 
 def shown(messages: Iterable[ThreadMessage], contents: Iterable[types.Content]) -> list[ThreadMessage]:
-    """The messages that a request shows; a history may be filtered, summarised, or retold to another agent."""
+    """The messages that a request shows; a history may be filtered, summarized, or retold to another agent."""
     text = "\n".join(map(text_of, contents))
     return [message for message in messages if message.text.strip() in text]
 

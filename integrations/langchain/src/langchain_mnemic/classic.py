@@ -87,7 +87,7 @@ class MnemicMemory(BaseMemory, RecallFields):
 
     idle: bool = True
     """Arm ``memory.idle``: after an idle period new messages are processed and consolidated, and the conversation is
-    summarised, on a background thread."""
+    summarized, on a background thread."""
 
     _handle: Memory = PrivateAttr()
     _history: MnemicChatMessageHistory = PrivateAttr()

@@ -32,7 +32,7 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
             its session.
         limit: read at most this many messages, the latest; None reads all.
         idle: arm ``memory.idle`` when something is added: after an idle period new messages are processed and consolidated,
-            and the conversation is summarised, on a background thread.
+            and the conversation is summarized, on a background thread.
 
     Raises:
         ConfigurationError: ``memory`` is not a ``Memory``.

@@ -60,7 +60,7 @@ _WHY = "an item of a session that is not evidence"
 class MnemicSession:
     """The history of one conversation, for ``Runner.run(..., session=...)``; what is read equals what was added.
 
-    The messages of the user and the agent are evidence: they are searched, processed and summarised like all that was
+    The messages of the user and the agent are evidence: they are searched, processed and summarized like all that was
     said. The runner adds the user's message before it asks the model, so that a run that fails keeps it. Tool calls, their
     results, reasoning and system messages are in the record, too, but archived: only this history shows them, no search
     finds them. Secrets are redacted in both. A message that is forgotten or erased leaves the history. A request that is
@@ -79,7 +79,7 @@ class MnemicSession:
         scope: whose conversation it is; names it leaves out are those of ``memory``. ``session_id`` takes the place of its
             session.
         idle: arm ``memory.idle`` at every call: after an idle period new messages are processed and consolidated, and the
-            conversation is summarised, on a background thread.
+            conversation is summarized, on a background thread.
         session_settings: such as how many of the latest items are read.
         **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
@@ -165,7 +165,7 @@ class MnemicSession:
         """End the conversation; long-term memory keeps it, and a summary. An empty one is left as it is."""
         here = await self._here()
         if await self._stored(here, 1):
-            await here.sessions.summarise()
+            await here.sessions.summarize()
             mark = Message(role="system", content="The conversation was cleared.", metadata={KEPT: CLEARED})
             await asyncio.shield(self._write(self._named, [mark]))
 

@@ -57,7 +57,7 @@ def text_of(content: str | Sequence[UserContent] | None) -> str:
 def _parts(message: ModelMessage) -> Iterator[ThreadMessage]:
     """What is evidence of a message: prompts and answers, not system prompts, tool calls and reasoning; and which tools ran.
 
-    pydantic-ai's messages have no ids; the time of a message survives serialisation and identifies it.
+    pydantic-ai's messages have no ids; the time of a message survives serialization and identifies it.
     """
     yield from _uses(message)
     metadata = {"run_id": message.run_id} if message.run_id else {}

@@ -67,7 +67,7 @@ def group_values(pairs: Iterable[tuple[Any, ...]]) -> dict[Any, list[Any]]:
 
 
 def content_hash(content: str) -> bytes:
-    """Hash of a statement, after normalising white space and Unicode composition."""
+    """Hash of a statement, after normalizing white space and Unicode composition."""
     canonical = " ".join(unicodedata.normalize("NFC", content).split())
     return hashlib.blake2b(canonical.encode(), digest_size=16).digest()
 

@@ -31,7 +31,7 @@ from mnemic.transfer.importers.fields import (
 from mnemic.types import Message
 
 SAMPLE = 100
-"""Objects or lines at the beginning by which a format is recognised: some of them may be damaged."""
+"""Objects or lines at the beginning by which a format is recognized: some of them may be damaged."""
 
 
 T = TypeVar("T", Damage, ParsedMemory)
@@ -92,13 +92,13 @@ def _json(number: int, line: str) -> object:
 
 
 def detect(data: object) -> str:
-    """The format of parsed JSON, recognised by the fields of the whole, else by those of most of its first objects.
+    """The format of parsed JSON, recognized by the fields of the whole, else by those of most of its first objects.
 
     Returns:
         One of ``MESSAGE_FORMATS`` or ``MEMORY_FORMATS``.
 
     Raises:
-        InvalidInput: the format is not recognised.
+        InvalidInput: the format is not recognized.
     """
     if isinstance(data, PlainText) and (name := texts.detect_text(data)):
         return name
@@ -139,7 +139,7 @@ _MARKS: Mapping[str, Sequence[str]] = {
     "llama-index": ["store", "role blocks", "role additional_kwargs"],
     "messages": ["role", "content"],
 }
-"""The fields by which an object of a format is recognised, the first format before the others."""
+"""The fields by which an object of a format is recognized, the first format before the others."""
 
 
 def _unwrap(data: object) -> object:

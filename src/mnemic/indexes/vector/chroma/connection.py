@@ -140,7 +140,7 @@ class Folder(_Connection):
     def zero_unsaved(self) -> None:
         """Overwrite files of unsaved graphs with zeros.
 
-        Chroma creates these files from uninitialised memory, which may contain erased text; it does not read them before it
+        Chroma creates these files from uninitialized memory, which may contain erased text; it does not read them before it
         has saved the graph (with an ``index_metadata.pickle``).
         """
         for name in ("data_level0.bin", "length.bin"):

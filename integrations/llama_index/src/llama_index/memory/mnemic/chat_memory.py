@@ -58,11 +58,11 @@ class MnemicChatMemory(BaseMemory, RecallFields):
         filters: what may be recalled: fields of ``SearchFilters``, such as ``{"reach": "project"}``.
         profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
         recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``. An emotion or a function is not serialised.
+        mood: what to rank by beside relevance; see ``Memory.search``. An emotion or a function is not serialized.
         emotion_weight: of the mood, 0 to 1.
         procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
-            to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialised.
+            to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialized.
         buffer: the messages of the session so far; left out, they are loaded from the memory.
         idle: arm ``memory.idle`` at every call: after an idle period new messages are processed and consolidated, on a
             background thread.
@@ -137,7 +137,7 @@ class MnemicChatMemory(BaseMemory, RecallFields):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name in serialised form."""
+        """The name in serialized form."""
         return "MnemicChatMemory"
 
     @classmethod
@@ -243,13 +243,13 @@ class MnemicChatMemory(BaseMemory, RecallFields):
                 self._conversation.end()
                 self.memory = self._conversation.handle
             else:
-                self._handle.sessions.summarise()
+                self._handle.sessions.summarize()
                 self.session_id = uuid.uuid4().hex
                 self.memory = self._handle.scoped(session=self.session_id)
             self.buffer, self._removed = [], []
             self._turn += 1
 
-    # Serialisation: the buffer, and where to find the rest
+    # Serialization: the buffer, and where to find the rest
 
     @field_serializer("recipe", "mood")
     def _dump_ranking(self, value: object, info: FieldSerializationInfo) -> str | None:

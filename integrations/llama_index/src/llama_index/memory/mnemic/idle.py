@@ -53,7 +53,7 @@ class MnemicIdleConsolidation(BaseEventHandler):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name in serialised form."""
+        """The name in serialized form."""
         return "MnemicIdleConsolidation"
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
