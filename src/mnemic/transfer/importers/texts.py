@@ -43,23 +43,12 @@ def detect_text(text: str) -> str | None:
 
 _MARK = "\u200e"
 """Stands before the words of the app, in every language: notices, files, and what is added to a message."""
-_AFTERNOON = (
-    "pm",
-    "\u0645",
-    "\u03bc\u03bc",
-    "\u0905\u092a\u0930\u093e\u0939\u094d\u0928",
-    "\u4e0b\u5348",
-    "\u5348\u5f8c",
-    "\uc624\ud6c4",
-)
-_MORNING = (
-    "am",
-    "\u0635",
-    "\u03c0\u03bc",
-    "\u092a\u0942\u0930\u094d\u0935\u093e\u0939\u094d\u0928",
-    "\u4e0a\u5348",
-    "\u5348\u524d",
-    "\uc624\uc804",
+_AFTERNOON, _MORNING = (
+    halves.split()
+    for halves in (
+        "pm \u0645 \u03bc\u03bc \u0905\u092a\u0930\u093e\u0939\u094d\u0928 \u4e0b\u5348 \u5348\u5f8c \uc624\ud6c4",
+        "am \u0635 \u03c0\u03bc \u092a\u0942\u0930\u094d\u0935\u093e\u0939\u094d\u0928 \u4e0a\u5348 \u5348\u524d \uc624\uc804",
+    )
 )
 """The halves of the day in English, Arabic, Greek, Hindi, Chinese, Japanese and Korean, without full stops."""
 _HALF = "|".join(
