@@ -108,7 +108,11 @@ def has_record(location: str) -> bool:
 
 def is_missing(location: str) -> bool:
     """Whether there is neither a memory nor an empty file of one; see `has_record`."""
-    return not has_record(location) and (is_address(location) or not record_file(location).exists())
+    return not has_record(location) and not _has_file(location)
+
+
+def _has_file(location: str) -> bool:
+    return not is_address(location) and record_file(location).exists()
 
 
 def require_record(location: str) -> None:
@@ -120,7 +124,7 @@ def require_record(location: str) -> None:
     if has_record(location):
         return
     begin = "create one with mnemic add, mnemic remember or mnemic import."
-    if is_address(location) or not record_file(location).exists():
+    if not _has_file(location):
         where = "URL" if is_address(location) else "folder"
         place = shown_place(location)
         raise StoreUnavailable(f"There is no memory in {place}. Name its {where} with --dir or MNEMIC_DIR, or {begin}")

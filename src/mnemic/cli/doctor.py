@@ -170,7 +170,7 @@ def _default_weights(name: str) -> tuple[str, bool]:
 
 def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
-    from mnemic.recall.search import FEWEST, LANGUAGE_SAMPLE
+    from mnemic.recall.search import LANGUAGE_SAMPLE
     from mnemic.text.english import mostly_english
     from mnemic.vectors import DEFAULT_MODELS
 
@@ -185,8 +185,7 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
         with open_memory(args) as memory:
             report, stats = memory.admin.verify(deep=args.deep or args.fix), memory.stats()
             latest = [message.content for message in memory.messages(reach="user", limit=LANGUAGE_SAMPLE)]
-            is_known = len(latest) < FEWEST or mostly_english(latest)
-            if stats.embedding_model in DEFAULT_MODELS and not is_known:
+            if stats.embedding_model in DEFAULT_MODELS and not mostly_english(latest):
                 health.facts["language"] = (
                     f"most of the latest messages are not English, but {DEFAULT_MODELS[0]} supports only English: they are "
                     "found by keywords only. To find them by meaning, run mnemic reembed --embedder multilingual once, and "

@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -130,16 +131,15 @@ def described(
     filters = RecordFilter(
         project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
-    candidates = matches.find(
-        runtime, scope, view, view.columns.mask(filters), request, description.excluded, whole=archived
-    )
+    find = partial(matches.find, runtime, scope, view)
+    candidates = find(view.columns.mask(filters), request, description.excluded, whole=archived)
     # the default models know the meaning of English only
     understood = request.english or runtime.indexer.embedder.id not in DEFAULT_MODELS
     by_rule, certain = matches.by_rules(request, candidates, matches.MEANT if understood else math.inf)
     records = candidates.records
     forgotten, gone = None, view.columns.mask(replace(filters, status=("archived",)))
     if gone.any() and not archived:
-        forgotten = matches.find(runtime, scope, view, gone, request, (), whole=True)
+        forgotten = find(gone, request, (), whole=True)
         meant: list[int] = np.flatnonzero(by_rule).tolist()
         by_rule[matches.passed_over(runtime, scope, request, candidates, forgotten, meant)] = False
     order = matches.nearest_first(candidates)

@@ -105,8 +105,8 @@ IMPLICIT_WEIGHT = 0.2
 
 INTERJECTION = 8
 """Characters of a text in Latin letters that counts as English: "lol"."""
-LANGUAGE_SAMPLE, FEWEST = 200, 10
-"""Latest messages of which the language is detected, and the least number for a warning, which is not given twice."""
+LANGUAGE_SAMPLE = 200
+"""Latest messages of which the language is detected; the warning is not given twice."""
 
 _LANGUAGE_SUBJECT = "The embedder does not know the language"
 _LANGUAGE_ADVICE = (
@@ -743,7 +743,7 @@ def warn_of_other_languages(runtime: Runtime, user: str) -> None:
     if runtime.notices.given(_LANGUAGE_SUBJECT):
         return
     latest = runtime.store.list_messages(user, RecordFilter(reach="user"), limit=LANGUAGE_SAMPLE, newest=True)
-    if len(latest) < FEWEST or mostly_english([message.content for message in latest]):
+    if mostly_english([message.content for message in latest]):
         return
     try:
         given_before = not runtime.store.embedding.first_notice("language")

@@ -445,8 +445,14 @@ def language_of(text: str) -> str | None:
     return None if dict(ranked)["en"] >= _LEAST else ranked[0][0]
 
 
+_TEXTS = 10
+"""Fewest texts that show another language."""
+
+
 def mostly_english(texts: Sequence[str]) -> bool:
-    """Whether at least half of the texts are English; none are."""
+    """Whether at least half of the texts are English, or there are too few to tell."""
+    if len(texts) < _TEXTS:
+        return True
     groups = [" ".join(texts[start : start + _TOGETHER]) for start in range(0, len(texts), _TOGETHER)]
     return 2 * sum(map(is_english, groups)) >= len(groups)
 

@@ -51,7 +51,8 @@ _CONTRACTED = frozenset("s re ve ll d m t".split())
 """Ends of words after an apostrophe."""
 _WHOLE = {"won't": "will", "can't": "can", "shan't": "shall"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
-MAX_TERM, LETTERS = 64, 2
+MAX_TERM, MIN_PART = 64, 3
+"""Most letters of a term, and fewest of a part of a word with an apostrophe."""
 WORD, SENTENCE = 16, 400
 """Longest texts in characters whose terms are cached: many words, and some sentences."""
 
@@ -104,11 +105,11 @@ def without_accents(word: str) -> str:
 
 
 def _around_apostrophes(piece: str) -> list[str]:
-    """A word without its contraction; where others remain as one, and its longer parts: d'Elodie, rock'n'roll."""
+    """A word without its contraction; one with another apostrophe as a whole and in parts: delodie and elodie of d'Elodie."""
     word, _, end = piece.rpartition("'")
     whole = _WHOLE.get(piece) or (word if end in _CONTRACTED else piece)
     parts = whole.split("'")
-    return [whole] if len(parts) == 1 else ["".join(parts), *(part for part in parts if len(part) > LETTERS)]
+    return [whole] if len(parts) == 1 else ["".join(parts), *(part for part in parts if len(part) >= MIN_PART)]
 
 
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
