@@ -110,9 +110,11 @@ def store(memory: Memory, texts: Sequence[str], importance: Sequence[float], vec
                 updated_at=made,
             )  # fmt: skip
             terms, length = analyse(record.content)
-            indexing = Indexing(terms=terms, length=length, traits=traits(record.content), vector=vectors[place])
+            indexing = Indexing(
+                terms=terms, length=length, traits=traits(record.content), vector=vectors[place], model=model
+            )
             changes.append(AddMemory(record=record, indexing=indexing))
-        receipts = memory._runtime.store.apply(memory.scope.user, changes, model=model)
+        receipts = memory._runtime.store.apply(memory.scope.user, changes)
         assert all(receipt.outcome == "stored" for receipt in receipts)
 
 

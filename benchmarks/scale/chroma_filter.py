@@ -52,9 +52,11 @@ def filled(memory: Memory, held: np.ndarray, share: float, seed: int) -> np.ndar
         by_user: dict[str, list[Any]] = {}
         for n in range(start, min(start + 2000, len(held))):
             user = "ana" if own[n] else f"user{n % others}"
-            by_user.setdefault(user, []).append(add_message(f"line {n}", id=str(n), vector=held[n].tolist()))
+            by_user.setdefault(user, []).append(
+                add_message(f"line {n}", id=str(n), vector=held[n].tolist(), model="made")
+            )
         for user, changes in by_user.items():
-            store.apply(user, changes, model="made")
+            store.apply(user, changes)
     memory.admin.flush(process=False)
     return own
 

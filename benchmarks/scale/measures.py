@@ -63,14 +63,14 @@ def filled(memory: Memory, rows: int, *, shared: bool, server_cpu: Callable[[], 
             by_user.setdefault(user, []).append(
                 add_message(
                     text, id=str(number), session=f"s{number // 1000}", sent_at=made.sent_at(number),
-                    metadata={"topic": number % (TOPICS + 1)}, vector=vector,
+                    metadata={"topic": number % (TOPICS + 1)}, vector=vector, model=Prepared.id,
                 )
             )  # fmt: skip
             if user == "user0":
                 mine[0].append(text)
                 mine[1].append(vector)
         for user, changes in by_user.items():
-            store.apply(user, changes, model=Prepared.id)
+            store.apply(user, changes)
     memory.admin.flush(process=False)
     cpu = time.process_time() - began[1] - making
     took = {

@@ -52,7 +52,7 @@ def fill(memory: Memory, messages: int, memories: int) -> None:
     for begin in range(0, messages, BATCH):
         said = [said_at(chance, n) for n in range(begin, min(begin + BATCH, messages))]
         memory.add(said)
-        apply(user, [episode_of(said[n : n + 40]) for n in range(0, len(said), 40)], model=embedder.id)
+        apply(user, [episode_of(said[n : n + 40]) for n in range(0, len(said), 40)])
     for begin in range(0, memories, BATCH):
         texts = [sentence(chance, n) for n in range(begin, min(begin + BATCH, memories))]
         vectors = embedder.embed(texts)
@@ -62,7 +62,7 @@ def fill(memory: Memory, messages: int, memories: int) -> None:
         ]
         links = [PutLink(link=Link(source=f"f{n}", target=f"f{n + 1}", type="references")) for n in ids[::20]]
         ends = [Supersede(id=f"f{n}", by=f"f{n + 1}", at=BEGIN + timedelta(days=300)) for n in ids[3::50]]
-        apply(user, [*made, *links, *ends, *(Archive(id=f"f{n}") for n in ids[9::50])], model=embedder.id)
+        apply(user, [*made, *links, *ends, *(Archive(id=f"f{n}") for n in ids[9::50])])
     memory.consolidate(min_age_hours=0, importance_threshold=0.1)
     for _ in range(100):
         memory.search(" ".join(chance.choices(WORDS, cum_weights=COMMON, k=4)))
@@ -96,7 +96,8 @@ def memory_of(chance: random.Random, n: int, count: int, text: str, vector: NDAr
         Emotion(valence=chance.uniform(-1, 1), arousal=chance.uniform(-1, 1), confidence=0.8) if n % 3 == 0 else None
     )
     return add_memory(
-        text, vector=vector, id=f"f{n}", category=chance.choice(CATEGORIES) if n % 60 else "rare", tags=tuple(chance.sample(TAGS, 2)),
+        text, vector=vector, model=HashingEmbedder().id, id=f"f{n}",
+        category=chance.choice(CATEGORIES) if n % 60 else "rare", tags=tuple(chance.sample(TAGS, 2)),
         metadata={"n": n} if n % 10 == 0 else {}, speaker=chance.choice(("Ana", "Bot")), emotion=emotion, pinned=n % 100 == 0,
         importance=chance.uniform(0.2, 0.9), created_at=at, updated_at=at, said_at=at, valid_at=at,
     )  # fmt: skip

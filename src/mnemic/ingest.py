@@ -5,6 +5,7 @@ Each batch is one transaction; no language model is called.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.protocols import Embedder
 from mnemic.secrets.policy import SecretPolicy, redact_record, refusal_reason
 from mnemic.services.processes import process_lock
 from mnemic.text.markup import is_blank, is_cut_off, is_unverified, without_recalled
@@ -53,6 +53,11 @@ def new_id(prefix: str) -> str:
         _last = tick = max(_last + 1, time.time_ns() * 4096 // 1_000_000)
     rest = int.from_bytes(os.urandom(8)) >> 2 | 1 << 63
     return f"{prefix}{tick >> 12:012x}7{tick & 4095:03x}{rest:016x}"
+
+
+def stable_id(prefix: str, *parts: str) -> str:
+    """The id of something made of these parts: making it again stores nothing twice."""
+    return prefix + hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest()
 
 
 BATCH = 256
@@ -124,12 +129,11 @@ def add(
     for start in range(0, len(checked), BATCH):
         batch = [check_record(runtime.secrets, runtime.fence, message) for message in checked[start : start + BATCH]]
         accepted: list[Message] = [record.record for record in batch if storable(record)]
-        embedder = runtime.indexer.embedder
-        indexing = _indexing(runtime, scope, accepted, embedder)
         changes = [
-            AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(accepted, indexing, strict=True)
+            AddMessage(message=message, project=scope.project, indexing=index)
+            for message, index in _indexed(runtime, scope, accepted)
         ]
-        written = iter(runtime.store.apply(scope.user, changes, model=embedder.id) if changes else ())
+        written = iter(runtime.store.apply(scope.user, changes) if changes else ())
         receipts += [with_redactions(next(written), c.kinds) if storable(c) else unstored(c) for c in batch]
     return Receipts(receipts)
 
@@ -183,14 +187,14 @@ def unstored(checked: CheckedRecord) -> Receipt:
     return Receipt(id=str(checked.record.id), outcome="rejected", reason=reason)
 
 
-def _indexing(runtime: Runtime, scope: Scope, messages: Sequence[Message], embedder: Embedder) -> Sequence[Indexing]:
-    """The index entries of new messages; in a batch, those whose id is taken are not embedded again."""
+def _indexed(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[tuple[Message, Indexing]]:
+    """Messages with their index entries; in a batch, those whose id is taken are not embedded again."""
     if len(messages) == 1:
-        return runtime.indexer.indexing(messages, embedder)
+        return runtime.indexer.indexed(messages)
     ids = [message.id for message in messages if message.id and not message.id.startswith(ID_PREFIX)]
     docs = runtime.store.docs_of(scope.user, ids, kind="message") if ids else {}
-    entries = iter(runtime.indexer.indexing([message for message in messages if message.id not in docs], embedder))
-    return [next(entries) if message.id not in docs else Indexing(terms=(), length=0, traits=0) for message in messages]
+    new = iter(runtime.indexer.indexed(message for message in messages if message.id not in docs))
+    return [(m, Indexing(terms=(), length=0, traits=0)) if m.id in docs else next(new) for m in messages]
 
 
 def cite(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:

@@ -49,6 +49,11 @@ def unpacked(blob: bytes, count: int = 1) -> NDArray[np.float32]:
     return rows
 
 
+def packed(rows: NDArray[np.float32]) -> bytes:
+    """Vectors as they are stored: float16, one after the other."""
+    return rows.astype("<f2").tobytes()
+
+
 def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
     """The matrix product ``left @ right``.
 

@@ -114,17 +114,17 @@ def test_no_vector_is_stored_under_the_name_of_another_model(handles):
         one.add(text, name="Ana").id for text in ("I moved to Lisbon.", "We found a flat.", "The rent is 900 euros.")
     ]
     one.process()
-    indexing = Indexer.indexing
+    indexed = Indexer.indexed
 
-    def reembedded(self, records, embedder):
-        entries = indexing(self, records, embedder)
-        if any(isinstance(record, Episode) for record in records):
+    def reembedded(self, records, **options):
+        entries = indexed(self, records, **options)
+        if any(isinstance(record, Episode) for record, _ in entries):
             patch.undo()
             one.admin.reembed(Opposite())
         return entries
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Indexer, "indexing", reembedded)
+        patch.setattr(Indexer, "indexed", reembedded)
         with pytest.raises(EmbeddingMismatch):
             one.forget(ids=told[-1:])
     assert one.get(told[-1]).id == told[-1]

@@ -166,15 +166,15 @@ def _group(memory, item, n):
     memory.remember(item.content, id=item.id, tags=[item.canaries[2]], metadata=item.metadata)
     memory.remember(f"It is the {n}-th that stays", id=f"twin-{n}")
     head, member = (item.id, f"twin-{n}") if item.state == "successor" else (f"twin-{n}", item.id)
-    embedder, store, revised = runtime_of(memory).indexer.embedder, store_of(memory), None
+    revised = None
     if n // len(STATES) % 4 >= 2:
         record = memory.get(head)
         record = replace(record, content=f"{record.content}; {memory.get(member).content}", version=record.version + 1)
-        (index,) = runtime_of(memory).indexer.indexing([record], embedder)
+        ((_, index),) = runtime_of(memory).indexer.indexed([record])
         revised = Revise(record=record, indexing=index)
     promotion = Promotion(id=head, absorbed=(member,), revised=revised)
     change = Consolidate(id=f"con-{n}", promotions=(promotion,), contradictions=(), judged=())
-    store.apply(memory.scope.user, [change], model=embedder.id)
+    store_of(memory).apply(memory.scope.user, [change])
 
 
 def forms(canary):

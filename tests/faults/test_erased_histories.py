@@ -76,12 +76,12 @@ class History:
             held = self.memory.get(head)
             text = "; ".join([held.content, *(self.memory.get(name).content for name in members)])
             record = replace(held, content=text, version=held.version + 1)
-            (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
+            ((_, index),) = runtime.indexer.indexed([record])
             revised = Revise(record=record, indexing=index)
         self.consolidations += 1
         promotion = Promotion(id=head, absorbed=tuple(members), revised=revised)
         change = Consolidate(id=f"c{self.consolidations}", promotions=(promotion,), contradictions=(), judged=())
-        runtime.store.apply("ana", [change], model=runtime.indexer.embedder.id)
+        runtime.store.apply("ana", [change])
         self.done.append(("consolidate", head, members, revised is not None))
 
     def undo(self):
@@ -152,7 +152,7 @@ def test_a_link_that_was_moved_twice_goes_with_its_reason(tmp_path):
         for number, (head, *members) in enumerate([("first", "goes", "stays"), ("second", "first")]):
             promotion = Promotion(id=head, absorbed=tuple(members))
             change = Consolidate(id=f"c{number}", promotions=(promotion,), contradictions=(), judged=())
-            store_of(memory).apply("ana", [change], model=runtime_of(memory).indexer.embedder.id)
+            store_of(memory).apply("ana", [change])
         assert "SECRET" in str(memory.links.graph("second"))
         assert memory.forget(ids=["goes"], hard=True).clean
         links = {(link.source, link.target, link.reason) for link in memory.links.graph("second").links}

@@ -389,10 +389,10 @@ def reworded(memory):
     for id_, text in (("best", "The box is red"), ("goes", "The box holds SECRET"), ("stays", "The box is heavy")):
         memory.remember(text, id=id_)
     record = replace(memory.get("best"), content="The red heavy box holds SECRET", version=2)
-    (index,) = runtime_of(memory).indexer.indexing([record], runtime_of(memory).indexer.embedder)
+    ((_, index),) = runtime_of(memory).indexer.indexed([record])
     promotion = Promotion(id="best", absorbed=("goes", "stays"), revised=Revise(record=record, indexing=index))
     change = Consolidate(id="con", promotions=(promotion,), contradictions=(), judged=())
-    store_of(memory).apply("ana", [change], model=runtime_of(memory).indexer.embedder.id)
+    store_of(memory).apply("ana", [change])
     assert memory.get("stays").status == "archived"
 
 

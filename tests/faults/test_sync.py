@@ -327,7 +327,7 @@ class TestConsolidations:
         left.links.add("member", "boat", "references", reason="both move")
         promotion = Promotion(id="head", absorbed=("member",))
         change = Consolidate(id="c", promotions=(promotion,), contradictions=(), judged=())
-        store_of(left).apply("ana", [change], model="")
+        store_of(left).apply("ana", [change])
         left.admin.sync(right)
         assert right.get("member").status == "archived"
         assert [link.source for link in right.links.graph("boat").links] == ["head"]
@@ -351,7 +351,7 @@ class TestConsolidations:
         again = Consolidate(
             id="d", promotions=(Promotion(id="head", absorbed=("member",)),), contradictions=(), judged=()
         )
-        store_of(left).apply("ana", [again], model="")
+        store_of(left).apply("ana", [again])
         left.admin.sync(right)
         for memory in merged:
             assert [link.source for link in memory.links.graph("boat").links] == ["head"]
@@ -370,7 +370,7 @@ class TestConsolidations:
         for memory, head, member in ((left, "boat", "cat"), (right, "cat", "boat")):
             promotion = Promotion(id=head, absorbed=(member,))
             change = Consolidate(id=f"of {head}", promotions=(promotion,), contradictions=(), judged=())
-            store_of(memory).apply("ana", [change], model="")
+            store_of(memory).apply("ana", [change])
         left.admin.sync(right)
         for memory in pair:
             assert [one.id for one in memory.list(limit=None)] == ["boat"]

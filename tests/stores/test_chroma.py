@@ -191,9 +191,7 @@ class TestCollections:
             memory.admin.flush(process=False)
             record = store_of(memory).get("ana", "r").value
             revised = replace(record, category=None, version=2)
-            store_of(memory).apply(
-                "ana", [Revise(record=revised, indexing=indexing_of(memory, revised))], model="hashing-256"
-            )
+            store_of(memory).apply("ana", [Revise(record=revised, indexing=indexing_of(memory, revised))])
             memory.admin.flush(process=False)
         with others_view(tmp_path / "memory") as collections:
             (found,) = collections["short_term_memory"].get(include=["metadatas"])["metadatas"]
@@ -201,7 +199,7 @@ class TestCollections:
 
 
 def indexing_of(memory, record):
-    (made,) = runtime_of(memory).indexer.indexing([record], runtime_of(memory).indexer.embedder)
+    ((_, made),) = runtime_of(memory).indexer.indexed([record])
     return made
 
 

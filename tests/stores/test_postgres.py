@@ -144,7 +144,7 @@ class TestOrder:
                 assert [row[0] for row in db.execute(sql, (number,))] == ["add", "slow", "add"]
 
     def test_events_that_concern_everybody_wait_for_every_writer(self, store, postgres_url):
-        store.apply("ana", [add_message("one", vector=(1.0, 0.0))], model="old")
+        store.apply("ana", [add_message("one", vector=(1.0, 0.0), model="old")])
         number = store.user("ana")
         store.embedding.begin("new")
         store.embedding.build(store.embedding.missing(9), whole(np.array([[0.0, 1.0, 0.0]], np.float32)), "new")
@@ -557,7 +557,7 @@ class TestVectors:
         vectors = np.random.default_rng(7).normal(size=(many, dimension)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         for user, part in (("ana", vectors[: many - 20]), ("bob", vectors[many - 20 :])):
-            store.apply(user, [add_message(f"{user} {n}", vector=v) for n, v in enumerate(part)], model="m")
+            store.apply(user, [add_message(f"{user} {n}", vector=v) for n, v in enumerate(part)])
         return vectors
 
     def _cosines(self, store, number, docs, query):

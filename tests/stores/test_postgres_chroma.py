@@ -119,7 +119,7 @@ class TestOrder:
             feed.start()
 
     def test_many_writers_of_many_users_are_followed_without_a_gap(self, store, postgres_url):
-        store.apply("somebody", [add_message("first", vector=(1.0, 0.0))], model="m")
+        store.apply("somebody", [add_message("first", vector=(1.0, 0.0))])
         feed, failed = store.feed(), []
         begun = position = feed.start()._replace(filled=None)
 
@@ -127,7 +127,7 @@ class TestOrder:
             with closing(PostgresStore(postgres_url)) as own:
                 try:
                     for n in range(25):
-                        own.apply(f"user {worker}", [add_message(f"{worker}-{n}", vector=(1.0, 0.0))], model="m")
+                        own.apply(f"user {worker}", [add_message(f"{worker}-{n}", vector=(1.0, 0.0))])
                 except BaseException as error:  # noqa: BLE001 - carried to the test's own thread
                     failed.append(error)
 

@@ -17,7 +17,7 @@ import numpy as np
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.services.processes import process_lock
 from mnemic.text.terms import STOP_WORDS
-from mnemic.types import Emotion, MemoryRecord
+from mnemic.types import Emotion, Indexing, MemoryRecord
 from mnemic.vectors import DEFAULT_MODELS, DIMENSION, MINILM, dot
 
 if TYPE_CHECKING:
@@ -383,6 +383,6 @@ def emotions_of(texts: Sequence[str], vectors: Sequence[Floats | None], model: s
     return emotions(texts, rows if width else None, model)
 
 
-def with_emotion(record: MemoryRecord, vector: Floats | None, model: str) -> MemoryRecord:
+def with_emotion(record: MemoryRecord, index: Indexing) -> MemoryRecord:
     """Set the emotion of a memory from its text."""
-    return replace(record, emotion=emotions_of([record.content], [vector], model)[0])
+    return replace(record, emotion=emotions_of([record.content], [index.vector], index.model)[0])

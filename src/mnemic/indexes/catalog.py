@@ -317,7 +317,7 @@ class Columns:
         return self.cached(("padded", name), lambda: self._padded(name))
 
     def _padded(self, name: str) -> NDArray[Any]:
-        column: NDArray[Any] = getattr(self, name)
+        column: NDArray[Any] = getattr(self, name).copy()  # a turn that comes in meanwhile is linked from one of these
         if name in ("previous", "following"):  # turns after this snapshot are left out
             return np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
         return np.append(column, column.dtype.type(0))
@@ -344,22 +344,32 @@ class Columns:
 
     @property
     def assisted(self) -> NDArray[np.bool_]:
-        """(groups,) whether a conversation has an agent; where one person speaks alone, whether most other turns have one.
+        """(groups,) whether agents say a fifth of a conversation, or anything to a person alone.
 
-        Entry 0, no conversation, is as where one person speaks alone.
+        Where one person speaks and no agent, and in entry 0, no conversation: whether most other turns are in such ones.
         """
         return self.cached("assisted", self._assisted)
 
     def _assisted(self) -> NDArray[np.bool_]:
         turns = np.bincount(self.group, minlength=self.groups)
-        assisted = np.bincount(self.group[self.agents], minlength=self.groups) > 0
-        lowest, highest = np.full(self.groups, len(self), np.int64), np.zeros(self.groups, np.int64)
-        np.minimum.at(lowest, self.group, self.speaker)
-        np.maximum.at(highest, self.group, self.speaker)
-        alone = (lowest == highest) & ~assisted
+        by_agents = np.bincount(self.group[self.agents], minlength=self.groups)
+        assisted = (by_agents > 0) & (self.one_person | (by_agents * 5 >= turns))
+        alone = self.one_person & (by_agents == 0)
         turns[alone] = 0
         assisted[0] = turns[1:][assisted[1:]].sum() * 2 > turns[1:].sum()
         return assisted | (alone & assisted[0])
+
+    @property
+    def one_person(self) -> NDArray[np.bool_]:
+        """(groups,) whether at most one person speaks in a conversation. Read-only."""
+        return self.cached("one person", self._one_person)
+
+    def _one_person(self) -> NDArray[np.bool_]:
+        group, speaker = self.group[~self.agents], self.speaker[~self.agents]
+        lowest, highest = np.full(self.groups, len(self), np.int64), np.zeros(self.groups, np.int64)
+        np.minimum.at(lowest, group, speaker)
+        np.maximum.at(highest, group, speaker)
+        return lowest >= highest
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and the sources that say the same, one column per pair. Read-only."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mnemic.stores import Store
 
 
+R = TypeVar("R", bound=Record)
 KEPT = 1_000
 """Vectors in the cache of ``Indexer.keeping``."""
 
@@ -157,15 +158,16 @@ class Indexer:
     def _warn(self, error: EmbedderError) -> None:
         self._notices.warn("Without vectors for now, by keyword only", error)
 
-    def indexing(self, records: Sequence[Record], embedder: Embedder | None) -> list[Indexing]:
-        """The index entries of records. Embeds, so call it before a transaction begins.
+    def indexed(self, records: Iterable[R], *, embed: bool = True) -> list[tuple[R, Indexing]]:
+        """Records with their index entries. Embeds, so call it before a transaction begins.
 
         The passages of an assistant's answers are left to ``process``: they would double its time.
-        The caller passes the embedder, because the current one may change before they are stored.
         """
+        embedder = self.embedder if embed else None  # once: the current one may change meanwhile
+        records = list(records)
         texts = [Embeddable(searchable(r)) if _is_answer(r) else embeddable(r) for r in records]
         return [
-            _indexing(record, text.text, vectors, "" if embedder is None else embedder.id)
+            (record, _indexing(record, text.text, vectors, "" if embedder is None else embedder.id))
             for record, text, vectors in zip(records, texts, self._vectors(texts, embedder), strict=True)
         ]
 
@@ -221,9 +223,9 @@ class RedactingStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def apply(self, user: str, changes: Iterable[Change], *, model: str = "") -> tuple[Receipt, ...]:
+    def apply(self, user: str, changes: Iterable[Change]) -> tuple[Receipt, ...]:
         """Redact the changes and apply them."""
-        return self.inner.apply(user, [self._clean(change) for change in changes], model=model)
+        return self.inner.apply(user, [self._clean(change) for change in changes])
 
     def _clean(self, change: Change) -> Change:
         match change:
@@ -255,7 +257,7 @@ class RedactingStore:
         """Index the redacted text; records without an index entry, such as earlier versions, keep none."""
         if not change.indexing.terms and change.indexing.vector is None:
             return change.indexing
-        return self._indexer.indexing([record], self._indexer.embedder)[0]
+        return self._indexer.indexed([record])[0][1]
 
 
 def unwrap_store(store: Store) -> Store:

@@ -85,7 +85,9 @@ def memory_record(content: str, **fields: Any) -> MemoryRecord:
     return MemoryRecord(**(filled | fields), content=content)
 
 
-def indexing(record: Message | MemoryRecord | Episode, vector: Sequence[float] | None = (1.0, 0.0)) -> Indexing:
+def indexing(
+    record: Message | MemoryRecord | Episode, vector: Sequence[float] | None = (1.0, 0.0), model: str = "m"
+) -> Indexing:
     """The index entry of a record, with a vector of two numbers."""
     text = searchable(record)
     terms, length = analyse(text)
@@ -94,25 +96,38 @@ def indexing(record: Message | MemoryRecord | Episode, vector: Sequence[float] |
         length=length,
         traits=traits(record.content),
         vector=None if vector is None else np.array(vector, np.float32),
+        model=model,
     )
 
 
 def add_message(
-    content: str, *, vector: Sequence[float] | None = (1.0, 0.0), project: str | None = None, **fields: Any
+    content: str,
+    *,
+    vector: Sequence[float] | None = (1.0, 0.0),
+    model: str = "m",
+    project: str | None = None,
+    **fields: Any,
 ) -> AddMessage:
     """The change that adds a message."""
     said = message(content, **fields)
-    return AddMessage(message=said, project=project, indexing=indexing(said, vector))
+    return AddMessage(message=said, project=project, indexing=indexing(said, vector, model))
 
 
-def add_memory(content: str, *, vector: Sequence[float] | None = (1.0, 0.0), **fields: Any) -> AddMemory:
+def add_memory(
+    content: str, *, vector: Sequence[float] | None = (1.0, 0.0), model: str = "m", **fields: Any
+) -> AddMemory:
     """The change that adds a memory."""
     record = memory_record(content, **fields)
-    return AddMemory(record=record, indexing=indexing(record, vector))
+    return AddMemory(record=record, indexing=indexing(record, vector, model))
 
 
 def add_episode(
-    id: str, message_ids: Sequence[str], *, vector: Sequence[float] | None = (1.0, 0.0), **fields: Any
+    id: str,
+    message_ids: Sequence[str],
+    *,
+    vector: Sequence[float] | None = (1.0, 0.0),
+    model: str = "m",
+    **fields: Any,
 ) -> AddEpisode:
     """The change that adds an episode of some messages."""
     filled: dict[str, Any] = {
@@ -120,4 +135,4 @@ def add_episode(
         "created_at": MOMENT,
     }  # fmt: skip
     record = Episode(id=id, message_ids=tuple(message_ids), **(filled | fields))
-    return AddEpisode(record=record, indexing=indexing(record, vector))
+    return AddEpisode(record=record, indexing=indexing(record, vector, model))

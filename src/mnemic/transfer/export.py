@@ -12,7 +12,6 @@ import heapq
 import io
 import json
 import os
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -34,6 +33,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.secrets.policy import redact_record, refuse_secrets
 from mnemic.services.files import atomic_path, atomic_write
 from mnemic.stores import SqliteStore, write_lines
+from mnemic.stores.sql.rows import canonical
 from mnemic.text.terms import clean
 from mnemic.text.values import as_object, check_name, jsonable, now, shown, to_json, to_micros
 from mnemic.transfer.importers.sources import text_of_file
@@ -41,6 +41,7 @@ from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Record, 
 from mnemic.types.literals import PREFERENCE, TRANSITIONS
 from mnemic.types.records import least_trust
 from mnemic.validation import MAX_CONTENT, json_object
+from mnemic.vectors import packed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -312,10 +313,10 @@ def restore_from(
     counts = _counts(line.kind for line in lines)
     if dry_run:
         return counts
-    embedder = runtime.indexer.embedder
-    carried = header.get("model") == embedder.id
-    indexing = _index_all(runtime, [line for line in lines if line.kind != "link"], progress, carried=carried)
-    receipts = runtime.store.apply(scope.user, _restoring_changes(lines, indexing), model=embedder.id)
+    model = runtime.indexer.embedder.id
+    carried = model if header.get("model") == model else None
+    indexing = _index_all(runtime, [line for line in lines if line.kind != "link"], progress, carried)
+    receipts = runtime.store.apply(scope.user, _restoring_changes(lines, indexing))
     if refused := [receipt for receipt in receipts if receipt.outcome == "rejected"]:
         raise Conflict(f"{refused[0].id!r} was rejected: {refused[0].reason}. Another process wrote for this user.")
     return counts
@@ -419,16 +420,15 @@ def _hints(kind: str) -> Mapping[str, Any]:
 
 
 def _index_all(
-    runtime: Runtime, lines: Sequence[Line], progress: Progress | None, *, carried: bool
+    runtime: Runtime, lines: Sequence[Line], progress: Progress | None, carried: str | None
 ) -> dict[str, changes.Indexing]:
-    """The index data of all records, by id."""
+    """The index data of all records, by id; ``carried`` is the model of the vectors that the lines have."""
     by_id: dict[str, changes.Indexing] = {}
-    embedder = None if carried else runtime.indexer.embedder
     for start in range(0, len(lines), BATCH):
         batch = lines[start : start + BATCH]
-        indexing = runtime.indexer.indexing([_record(line) for line in batch], embedder)
-        for line, index in zip(batch, indexing, strict=True):
-            by_id[str(_record(line).id)] = replace(index, **_vectors(line)) if carried else index
+        indexed = runtime.indexer.indexed(map(_record, batch), embed=carried is None)
+        for line, (record, index) in zip(batch, indexed, strict=True):
+            by_id[str(record.id)] = index if carried is None else replace(index, **_vectors(line), model=carried)
         if progress:
             progress(start + len(batch), len(lines))
     return by_id
@@ -439,7 +439,7 @@ def _record(line: Line) -> Record:
 
 
 def _packed(vectors: NDArray[np.float32]) -> str:
-    return base64.b64encode(vectors.astype("<f2").tobytes()).decode()
+    return base64.b64encode(packed(vectors)).decode()
 
 
 def _vectors(line: Line) -> dict[str, NDArray[np.float32] | None]:
@@ -596,7 +596,7 @@ def _source_ids(value: Record) -> tuple[str, ...]:
 
 def _key_of(value: MemoryRecord, content: str) -> tuple[object, ...]:
     """What memories that say the same have in common: level and content."""
-    return value.project, value.session, value.speaker, " ".join(unicodedata.normalize("NFC", content).split())
+    return value.project, value.session, value.speaker, canonical(content)
 
 
 def _check_record(value: Record, project: str | None) -> None:
@@ -631,7 +631,7 @@ def _check(lines: Sequence[Line]) -> None:
     seen, live = dict[str, Line](), defaultdict[tuple[object, ...], set[str | None]](set)
     for line in lines:
         value = line.value
-        if missing := sorted(_references(value) - seen.keys()):
+        if missing := sorted(_references(value).difference(seen)):
             raise _line_error(line.number, f"names {shown(missing[0], 60)}, which is not in the file before it")
         if isinstance(value, Link):
             if value.type == "supersedes" and getattr(seen[value.target].value, "expired_at", 0) is None:

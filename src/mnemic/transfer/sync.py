@@ -277,11 +277,9 @@ class _Merge:
         )  # fmt: skip
         merges = [self._news(index, links) for index in (0, 1)]
         done, total = 0, sum(len(merged.records) for merged in merges)
-        for side, rows, merged, other in zip(self._sides, self._rows, merges, self._rows[::-1], strict=True):
+        for side, rows, merged in zip(self._sides, self._rows, merges, strict=True):
             if merged and not dry_run:
-                model = rows.model or other.model
-                name = model.name if model else side.runtime.indexer.embedder.id
-                if not side.runtime.store.synced.put(self._user, rows.event, merged, name):
+                if not side.runtime.store.synced.put(self._user, rows.event, merged):
                     return False
                 side.runtime.views.drop(self._user)
             side.count(merged)
@@ -292,12 +290,13 @@ class _Merge:
 
     def _news(self, index: int, links: Mapping[Ends, LinkValue]) -> MergedRows:
         """What one side takes over."""
-        rows, states = self._rows[index], self._states[index]
+        rows, states, model = self._rows[index], self._states[index], self._rows[1 - index].model
         changed = [(states.get(id_), state) for id_, state in self._joined.items() if states.get(id_) != state]
         changed.sort(key=lambda pair: (pair[1].created_at, pair[1].id))
         vectors = self._vectors(index, [after for _, after in changed])
         return MergedRows(
             records=[Merged(before, after, vectors.get(after.id)) for before, after in changed],
+            model=model.name if model else "",
             links={ends: value for ends, value in links.items() if rows.links.get(ends) != value},
             unlinked=[ends for ends in rows.links if ends not in links],
             consolidations=self._consolidations(index),

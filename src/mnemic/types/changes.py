@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 class Indexing:
     """Index data of a record: terms, length in content terms, traits (bits), mentioned periods, and its vector if any.
 
-    ``passages`` are the vectors of those of a long text, shape (n, d). ``model`` is the embedder that made the vectors; if
-    empty, it is the one that the caller names to the store.
+    ``passages`` are the vectors of those of a long text, shape (n, d). ``model`` is the embedder that made the vectors.
     """
 
     terms: tuple[str, ...]

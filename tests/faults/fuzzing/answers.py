@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_ai.messages import ModelResponse, TextPart
 from tests.faults.fuzzing.oracle import told
 
-from mnemic import LanguageModelError, MemoryRecord, Message
+from mnemic import LanguageModelError, Link, MemoryRecord, Message
 from mnemic.llm import decision, enrichment, expansion, extraction, forgetting, links, narration, segmentation
 from mnemic.llm.answers import find_objects, plain, plain_values, validate_leniently
 from mnemic.llm.exchange import read
@@ -158,10 +158,10 @@ def _decision(found: decision.PairDecision) -> None:
     assert found.action != "merge" or ("900" in found.content and "porto" in found.content.casefold())
 
 
-def _links(found: tuple[links.ProposedLink, ...]) -> None:
-    distinct = {(link.memory, link.candidate, link.type) for link in found}
+def _links(found: tuple[Link, ...]) -> None:
+    distinct = {(link.source, link.target, link.type) for link in found}
     assert len(distinct) == len(found) <= links.MOST_LINKS
-    assert all(0 <= link.candidate < len(KNOWN) and 0 <= link.strength <= 1 for link in found)
+    assert all(link.target in {known.id for known in KNOWN} and 0 <= link.strength <= 1 for link in found)
 
 
 def _queries(found: tuple[str, ...]) -> None:

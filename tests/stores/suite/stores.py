@@ -366,16 +366,16 @@ class _Caches:
             assert store.postings(number, term), term
 
     def test_vectors_come_back_in_half_precision(self, store: Store) -> None:
-        store.apply("ana", [add_message("one", vector=(0.6, 0.8))], model="m")
+        store.apply("ana", [add_message("one", vector=(0.6, 0.8))])
         held = store.catalog(number_of(store), after=-1, event=-1).vectors
         assert held is not None
         np.testing.assert_array_equal(held.values, np.array([(0.6, 0.8)], np.float16))
 
     def test_another_model_or_dimension_is_refused(self, store: Store) -> None:
-        store.apply("ana", [add_message("one")], model="m")
+        store.apply("ana", [add_message("one")])
         for model, vector in (("other", (1.0, 0.0)), ("m", (1.0, 0.0, 0.0))):
             with pytest.raises(errors.EmbeddingMismatch, match="reembed"):
-                store.apply("ana", [add_message("two", vector=vector)], model=model)
+                store.apply("ana", [add_message("two", vector=vector, model=model)])
         with pytest.raises(errors.NotFound):
             store.get("ana", "two")
 
@@ -399,7 +399,7 @@ class _Caches:
     def test_long_answers_wait_for_the_vectors_of_their_passages(self, store: Store) -> None:
         long, passages = "An answer of some length. " * 50, np.array([[0.6, 0.8], [1.0, 0.0]], np.float32)
         answers = [add_message(long, role="assistant", vector=vector) for vector in ((1.0, 0.0), None)]
-        store.apply("ana", [*answers, add_message(long), add_message("short", role="assistant")], model="m")
+        store.apply("ana", [*answers, add_message(long), add_message("short", role="assistant")])
         embedding, number = store.embedding, number_of(store)
         (doc,) = embedding.without_passages("ana")
         assert embedding.without_passages("ben") == []
@@ -415,7 +415,7 @@ class _Caches:
         assert store.verify().ok
 
     def test_a_rebuild_goes_on_where_it_stopped(self, store: Store) -> None:
-        store.apply("ana", [add_message(str(n)) for n in range(3)], model="old")
+        store.apply("ana", [add_message(str(n), model="old") for n in range(3)])
         assert store.embedding.begin("new") == 3
         first = store.embedding.missing(1)
         store.embedding.build(first, whole(np.array([[0.0, 0.0, 1.0]], np.float32)), "new")

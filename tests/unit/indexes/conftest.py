@@ -27,7 +27,7 @@ class Followed:
     def __init__(self, store, user: str = USER) -> None:
         self.store, self.name = store, user
         self.made = 0
-        store.apply(user, [self.message("seed")], model="test")
+        store.apply(user, [self.message("seed")])
         self.user = store.user(user)
         self.restart()
 
@@ -58,9 +58,10 @@ class Followed:
 
     @staticmethod
     def indexing(record, moment):
-        found = Indexer.indexing(
-            SimpleNamespace(_vectors=lambda texts, _: whole(vectors([one.text for one in texts]))), [record], None
-        )[0]
+        indexer = SimpleNamespace(
+            embedder=SimpleNamespace(id="test"), _vectors=lambda texts, _: whole(vectors([one.text for one in texts]))
+        )
+        ((_, found),) = Indexer.indexed(indexer, [record])
         assert found.periods == tuple(mentioned_periods(record.content, moment.toordinal()))
         return found
 
@@ -70,7 +71,7 @@ class Followed:
         return vectors([text])[0]
 
     def apply(self, *changes) -> None:
-        self.store.apply(self.name, changes, model="test")
+        self.store.apply(self.name, changes)
 
     def revise(self, id, text) -> None:
         from dataclasses import replace

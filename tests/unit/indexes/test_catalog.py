@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemic.indexes.catalog import LIVE
+from mnemic.indexes.catalog import LIVE, Columns
 from mnemic.indexes.keyword import corpus_of
 from mnemic.testing.fakes import MOMENT
 from mnemic.text.dates import mentioned_periods
@@ -261,3 +261,22 @@ def test_erased_records_keep_an_empty_row(followed):
     assert after.following.tolist() == [-1, 3, -1, -1]
     assert columns.status.tolist() == [0, 0, 0, 0]
     assert world.catalog.event == 99
+
+
+def test_a_turn_that_is_linked_while_a_column_is_read_is_left_out():
+    class Linked(np.ndarray):
+        """A column of the catalog into which another thread writes once it was compared."""
+
+        def __lt__(self, other):
+            compared = super().__lt__(other)
+            following[0] = 2
+            return compared
+
+    class Snapshot:
+        def __len__(self):
+            return 2
+
+    following = np.full(2, -1, np.int32).view(Linked)
+    snapshot = Snapshot()
+    snapshot.following = following
+    assert Columns._padded(snapshot, "following").max() < len(snapshot)

@@ -127,10 +127,10 @@ def test_nothing_yet(index, kept):
 
 
 def test_everything_and_then_every_change(index, kept, store):
-    store.apply("ana", lines(10), model="m")
-    store.apply("bob", [add_memory("a fact")], model="m")
+    store.apply("ana", lines(10))
+    store.apply("bob", [add_memory("a fact")])
     assert len(sent(index, kept)) == 11
-    store.apply("ana", [Archive(id="line 3"), add_message("line 10", vector=None), add_message("line 11")], model="m")
+    store.apply("ana", [Archive(id="line 3"), add_message("line 10", vector=None), add_message("line 11")])
     found = sent(index, kept)
     assert found["line 3"] == ("short_term", "archived")
     assert set(found) == {*(f"line {n}" for n in range(10)), "line 11", "a fact"}
@@ -141,12 +141,12 @@ def test_everything_and_then_every_change(index, kept, store):
 
 
 def test_what_is_written_while_it_is_filled(index, kept, store):
-    store.apply("ana", lines(7), model="m")
+    store.apply("ana", lines(7))
     numbers = iter(range(7, 12))
 
     def written():
         if number := next(numbers, 0):
-            store.apply("ana", [*lines(1, number), Archive(id=f"line {number - 7}")], model="m")
+            store.apply("ana", [*lines(1, number), Archive(id=f"line {number - 7}")])
 
     kept.meanwhile = written
     found = {id_: status for id_, (_, status) in sent(index, kept).items()}
@@ -155,11 +155,11 @@ def test_what_is_written_while_it_is_filled(index, kept, store):
 
 @pytest.mark.parametrize("at", range(1, 6))
 def test_interrupted_before_the_position_is_noted(index, kept, store, embedded, at):
-    store.apply("ana", lines(8), model="m")
+    store.apply("ana", lines(8))
     kept.fails = at
     if at > 4:
         assert len(sent(index, kept)) == 8
-        store.apply("ana", lines(1, 8), model="m")
+        store.apply("ana", lines(1, 8))
     with pytest.raises(StoreError, match="says the test"):
         sent(index, kept)
     with pytest.warns(RuntimeWarning, match="exact until it returns: says the test"):
@@ -170,7 +170,7 @@ def test_interrupted_before_the_position_is_noted(index, kept, store, embedded, 
 
 
 def test_another_model(index, kept, store):
-    store.apply("ana", lines(4), model="m")
+    store.apply("ana", lines(4))
     sent(index, kept)
     work = store.embedding
     work.begin("new")
@@ -183,7 +183,7 @@ def test_another_model(index, kept, store):
 
 
 def test_the_same_model_again(index, kept, store):
-    store.apply("ana", lines(4), model="m")
+    store.apply("ana", lines(4))
     sent(index, kept)
     dimension = kept.position.model.dimension
     work = store.embedding
@@ -197,7 +197,7 @@ def test_the_same_model_again(index, kept, store):
 
 @pytest.mark.parametrize("by", ["this handle", "another"])
 def test_erased(index, kept, store, embedded, by):
-    store.apply("ana", lines(4), model="m")
+    store.apply("ana", lines(4))
     sent(index, kept)
     store.erasure.erase("ana", Erase(ids=("line 2",)))
     if by == "this handle":
@@ -208,7 +208,7 @@ def test_erased(index, kept, store, embedded, by):
 
 
 def test_erased_while_it_is_filled(index, kept, store):
-    store.apply("ana", lines(9), model="m")
+    store.apply("ana", lines(9))
     assert all(index.catch_up() for _ in range(3))
     assert "line 2" in {entry.stored.value.id for entry in kept.held.values()}
     store.erasure.erase("ana", Erase(ids=("line 2",)))
@@ -218,7 +218,7 @@ def test_erased_while_it_is_filled(index, kept, store):
 
 
 def test_a_folder_has_one_handle_and_a_server_one_writer(index, kept, store, make, embedded):
-    store.apply("ana", lines(4), model="m")
+    store.apply("ana", lines(4))
     if embedded:
         with pytest.raises(StoreError, match="chroma run"):
             make().open(store.feed())
@@ -231,14 +231,14 @@ def test_a_folder_has_one_handle_and_a_server_one_writer(index, kept, store, mak
         assert len(sent(other, kept)) == 4
         assert other.serves("m")
         index.close()
-        store.apply("ana", lines(1, 4), model="m")
+        store.apply("ana", lines(1, 4))
         assert len(sent(other, kept)) == 5
         assert other.erase()
 
 
 @pytest.mark.parametrize("later", [0, 9])
 def test_an_older_copy_of_the_record(index, kept, store, make, later):
-    store.apply("ana", lines(4), model="m")
+    store.apply("ana", lines(4))
     sent(index, kept)
     index.close()
     kept.position = kept.position._replace(sequence=kept.position.sequence + later, at=1)
@@ -249,7 +249,7 @@ def test_an_older_copy_of_the_record(index, kept, store, make, later):
 
 
 def test_a_failed_search_is_a_doubt_only_about_what_was_searched(index, kept, store, embedded):
-    store.apply("ana", lines(4), model="m")
+    store.apply("ana", lines(4))
     sent(index, kept)
     searched = index._collections
     query = np.zeros(searched.position.model.dimension, np.float32)
@@ -270,7 +270,7 @@ def test_a_failed_search_is_a_doubt_only_about_what_was_searched(index, kept, st
 
 def test_closed_it_sends_nothing(index, kept, store):
     index.close()
-    store.apply("ana", lines(4), model="m")
+    store.apply("ana", lines(4))
     assert sent(index, kept) == {}
     assert not index.erase()
     assert index.findings() == []
@@ -279,8 +279,8 @@ def test_closed_it_sends_nothing(index, kept, store):
 
 def test_the_feed(store):
     feed = store.feed()
-    store.apply("ana", [add_message("one"), add_message("two", vector=None)], model="m")
-    store.apply("bob", [add_message("three")], model="m")
+    store.apply("ana", [add_message("one"), add_message("two", vector=None)])
+    store.apply("bob", [add_message("three")])
     ana, bob = store.user("ana"), store.user("bob")
     start = feed.start()
     before = start._replace(sequence=0, at=0)

@@ -73,7 +73,7 @@ def left(value: Any) -> list[str]:
 class Kept:
     """A store that keeps what it is given."""
 
-    def apply(self, user, changes, *, model=""):
+    def apply(self, user, changes):
         self.changes = changes
         return ()
 

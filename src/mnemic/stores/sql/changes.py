@@ -20,6 +20,7 @@ from mnemic.text.values import counted, from_micros, now, to_json, to_micros
 from mnemic.types import Receipt
 from mnemic.types.literals import TRANSITIONS, UNTRUSTED
 from mnemic.types.records import is_trusted
+from mnemic.vectors import packed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,11 +130,6 @@ def delete_link(db: Connection, source: int, target: int, kind: str) -> None:
     db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
 
 
-def packed(passages: NDArray[np.float32]) -> bytes:
-    """The vectors of passages as they are stored."""
-    return passages.astype("<f2").tobytes()
-
-
 def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = "") -> Cursor:
     """Insert a row given by column; ``rest`` is the SQL after it."""
     sql = f"INSERT INTO {table}({', '.join(row)}) VALUES({', '.join('?' * len(row))}) {rest}"
@@ -147,8 +143,8 @@ class Transaction:
     added to the detail of every event.
     """
 
-    def __init__(self, db: Connection, user_id: int, model: str) -> None:
-        self.db, self.user_id, self.model = db, user_id, model
+    def __init__(self, db: Connection, user_id: int) -> None:
+        self.db, self.user_id = db, user_id
         self.now = to_micros(now())
         self._checked = ("", 0)
         self.shared_detail: dict[str, object] = {}
@@ -186,7 +182,7 @@ class Transaction:
         if indexing.vector is None:
             self.add_pending("embed", doc)
             return ("embed",)
-        made_by = indexing.model or self.model, len(indexing.vector)
+        made_by = indexing.model, len(indexing.vector)
         if made_by != self._checked:
             check_header(self.db, *made_by, claim=True)
             self._checked = made_by

@@ -154,8 +154,12 @@ def _get_live_memory(t: Transaction, id: str, start: int | None = None) -> Store
         )
     sql = "SELECT 1 FROM events WHERE doc = ? AND sequence > ? AND operation IN ('update', 'enrich')"
     if start is not None and t.db.execute(sql, (memory.doc, start)).fetchall():
-        raise Conflict(f"The memory {id!r} changed during consolidation. Nothing was stored; try again.")
+        raise _changed(id)
     return memory
+
+
+def _changed(id: str) -> Conflict:
+    return Conflict(f"The memory {id!r} changed during consolidation. Nothing was stored; try again.")
 
 
 def _promote(
@@ -169,7 +173,7 @@ def _promote(
         t.update(member.doc, tier_before=_tier(member.status), status="archived")
     if promotion.revised is not None:  # perhaps to the text of one that is absorbed
         if changes.revise(t, promotion.revised).outcome != "stored":
-            raise Conflict(f"The memory {promotion.id!r} changed during consolidation. Nothing was stored; try again.")
+            raise _changed(promotion.id)
         version = promotion.revised.record.version
     for member in absorbed:
         t.event("absorb", member.doc, member.id, member.version, into=promotion.id, consolidation=consolidation)

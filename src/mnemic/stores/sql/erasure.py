@@ -289,7 +289,7 @@ class ErasedRows(Reader[D]):
             }  # fmt: skip
             return Lineage(nodes=nodes, absorptions=tuple(_absorptions(db, promotions, names)))
 
-    def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
+    def erase(self, user: str, change: Erase | EraseUser) -> dict[str, int]:
         """Apply the change; returns the deleted rows by table.
 
         Raises:
@@ -300,7 +300,7 @@ class ErasedRows(Reader[D]):
             user_id = changes.lock_known_user(db, user)
             if user_id is None:  # already erased: the name must not be written again
                 return {}
-            t = Transaction(db, user_id, model)
+            t = Transaction(db, user_id)
             return _erase(t, change) if isinstance(change, Erase) else _erase_user(t)
 
         return self._db.apply(work)

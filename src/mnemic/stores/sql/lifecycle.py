@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mnemic import types
 from mnemic.services.processes import process_lock
@@ -19,7 +18,7 @@ from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import original, promotions
-from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
+from mnemic.stores.sql.queries import ALL, AMONG, LEVEL, Reader, events
 from mnemic.stores.sql.rows import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.text.values import from_micros, now, to_json, to_micros
 
@@ -49,10 +48,6 @@ def _read(db: Connection, user_id: int, docs: Sequence[int] | None = None) -> ty
     return types.Candidates(**{name: columns[i].astype(kind) for i, (name, kind) in enumerate(_COLUMNS.items())})
 
 
-def _select(candidates: types.Candidates, rows: NDArray[Any]) -> types.Candidates:
-    return types.Candidates(**{c.name: getattr(candidates, c.name)[rows] for c in fields(types.Candidates)})
-
-
 def _merge(first: types.Candidates, second: types.Candidates) -> types.Candidates:
     """The union, ascending by doc."""
     order = np.argsort(np.append(first.doc, second.doc), kind="stable")
@@ -79,7 +74,7 @@ def _refresh(db: Connection, snapshot: _Snapshot, moment: int) -> _Snapshot:
         return _Snapshot(snapshot.user_id, event, moment, snapshot.candidates)
     updated = _read(db, snapshot.user_id, sorted(docs))
     unchanged = ~np.isin(snapshot.candidates.doc, np.fromiter(docs, np.int64, len(docs)))
-    return _Snapshot(snapshot.user_id, event, moment, _merge(_select(snapshot.candidates, unchanged), updated))
+    return _Snapshot(snapshot.user_id, event, moment, _merge(snapshot.candidates[unchanged], updated))
 
 
 # All ancestors of live memories, through archived members too: a representative relies on the evidence of its members.
@@ -95,8 +90,7 @@ def keep_questions(t: Transaction, change: types.KeepQuestions) -> types.Receipt
     for question in change.asked:
         mood = (question.mood.valence, question.mood.arousal) if question.mood else (None, None)
         level = (question.project, question.session)
-        sql = """DELETE FROM questions WHERE user_id = ? AND text = ? AND project IS NOT DISTINCT FROM ?
-            AND session IS NOT DISTINCT FROM ?"""
+        sql = f"DELETE FROM questions WHERE user_id = ? AND text = ? AND {LEVEL}"
         t.db.execute(sql, (t.user_id, question.text, *level))
         row = (t.user_id, to_micros(question.asked_at), question.text, *level, *mood)
         t.db.execute(f"INSERT INTO questions({_QUESTION}) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
@@ -166,7 +160,7 @@ class Lifecycle(Reader[Database]):
                 snapshot = _refresh(db, snapshot, moment)
             self._cached = snapshot
         mask = snapshot.candidates.created_at <= before
-        return snapshot.candidates if mask.all() else _select(snapshot.candidates, mask)
+        return snapshot.candidates if mask.all() else snapshot.candidates[mask]
 
     def previous_texts(self, user: str, consolidation: str) -> list[types.MemoryRecord]:
         """Memories that a consolidation rewrote, with their previous text, as next versions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -604,6 +604,10 @@ class Knowledge(Reader[Database]):
             by_id = {row["id"]: row for row in selected}
             messages = [rows.message_from(by_id[id_]) for id_ in episode.message_ids if id_ in by_id]
             return [m for m in current_messages(db, user_id, messages) if m.content]
+
+    def memories(self, user: str, ids: Iterable[str]) -> list[MemoryRecord]:
+        """The memories among some records, in the order of the ids."""
+        return [record for record in self.records(user, [*ids]).values() if isinstance(record, MemoryRecord)]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Record]:
         """Records by id, in the order of the ids; missing ones are left out."""

@@ -67,9 +67,13 @@ def group_values(pairs: Iterable[tuple[Any, ...]]) -> dict[Any, list[Any]]:
 
 
 def content_hash(content: str) -> bytes:
-    """Hash of a statement, after normalizing white space and Unicode composition."""
-    canonical = " ".join(unicodedata.normalize("NFC", content).split())
-    return hashlib.blake2b(canonical.encode(), digest_size=16).digest()
+    """Hash of a statement in canonical form."""
+    return hashlib.blake2b(canonical(content).encode(), digest_size=16).digest()
+
+
+def canonical(content: str) -> str:
+    """A statement with normal white space and composed characters: two that are equal so are one."""
+    return " ".join(unicodedata.normalize("NFC", content).split())
 
 
 def message_hash(content: str) -> bytes:

@@ -45,7 +45,7 @@ _APPLIED: Mapping[type[types.Change], Callable[[Transaction, Any], types.Receipt
 }
 
 
-def _apply(db: Connection, user: str, batch: Sequence[types.Change], model: str) -> tuple[types.Receipt, ...]:
+def _apply(db: Connection, user: str, batch: Sequence[types.Change]) -> tuple[types.Receipt, ...]:
     """Apply changes in order, inside the caller's transaction."""
     user_id = changes.lock_known_user(db, user)
     if user_id is None:
@@ -53,7 +53,7 @@ def _apply(db: Connection, user: str, batch: Sequence[types.Change], model: str)
         if all(isinstance(change, types.Touch | types.KeepQuestions | types.KeepContexts) for change in batch):
             return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in batch)
         user_id = changes.lock_user(db, user)
-    transaction = Transaction(db, user_id, model)
+    transaction = Transaction(db, user_id)
     return tuple(_APPLIED[type(change)](transaction, change) for change in batch)
 
 
@@ -87,15 +87,15 @@ class SqlStore(Records[D]):
         self.transfer = Transfer(database)
         self.synced = SyncedRows(database)
 
-    def apply(self, user: str, changes: Sequence[types.Change], *, model: str = "") -> tuple[types.Receipt, ...]:
-        """Apply changes in one transaction; ``model`` is the embedder of their vectors.
+    def apply(self, user: str, changes: Sequence[types.Change]) -> tuple[types.Receipt, ...]:
+        """Apply changes in one transaction.
 
         Raises:
             NotFound: a change names a record this user does not have.
             EmbeddingMismatch: the record holds vectors of another model.
             StoreError: the database cannot be written. On every error nothing was written.
         """
-        return self._db.apply(lambda db: _apply(db, user, changes, model))
+        return self._db.apply(lambda db: _apply(db, user, changes))
 
     @property
     def fence(self) -> str:

@@ -76,9 +76,10 @@ class Merged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MergedRows:
-    """What one side takes over."""
+    """What one side takes over; ``model`` is that of the vectors."""
 
     records: Sequence[Merged] = ()
+    model: str = ""
     links: Mapping[Ends, LinkValue] = field(default_factory=dict[Ends, LinkValue])
     unlinked: Collection[Ends] = ()
     consolidations: Mapping[str, Consolidation] = field(default_factory=dict[str, Consolidation])
@@ -128,7 +129,7 @@ class SyncedRows(Reader[Database]):
         with self._db.write():
             pass
 
-    def put(self, user: str, event: int, merged: MergedRows, model: str) -> bool:
+    def put(self, user: str, event: int, merged: MergedRows) -> bool:
         """Take over what was merged, in one transaction; False, without a write, if the user changed since the event."""
 
         def work(db: Connection) -> bool:
@@ -136,7 +137,7 @@ class SyncedRows(Reader[Database]):
             if (0 if user_id is None else queries.last_event(db, user_id)) != event:
                 return False
             user_id = changes.lock_user(db, user) if user_id is None else user_id
-            _Writer(Transaction(db, user_id, model)).write(merged)
+            _Writer(Transaction(db, user_id)).write(merged)
             return True
 
         return self._db.apply(work)
@@ -245,6 +246,7 @@ class _Writer:
 
     def write(self, merges: MergedRows) -> None:
         """Write everything; references last, when all records are there."""
+        self._model = merges.model
         changed = [merge for merge in merges.records if not merge.only_used]
         docs = [self._docs[merge.after.id] for merge in changed if merge.before is not None]
         # Out of the way: two memories may exchange a text.
@@ -305,7 +307,8 @@ class _Writer:
         terms, length = analyse(searchable(rows.record_from(row)))
         vector, passages = vectors or (None, None)
         self._t.unindex(row["doc"])
-        self._t.index(row["doc"], Indexing(terms=terms, length=length, traits=0, vector=vector, passages=passages))
+        index = Indexing(terms=terms, length=length, traits=0, vector=vector, passages=passages, model=self._model)
+        self._t.index(row["doc"], index)
 
     def _put_versions(self, after: RecordState, row: dict[str, Any], versions: trails.Versions) -> None:
         """The earlier versions; each ended when the next one was written."""

@@ -27,6 +27,7 @@ from mnemic.stores.sqlite import cipher as ciphers
 from mnemic.stores.sqlite.cipher import Cipher
 from mnemic.stores.sqlite.rewriting import Rewriting
 from mnemic.text.values import to_json
+from mnemic.vectors import packed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,7 +128,7 @@ class SqliteDialect:
 
     def bind_vector(self, vector: NDArray[np.float32]) -> bytes:
         """Float16 bytes."""
-        return vector.astype("<f2").tobytes()
+        return packed(vector)
 
     def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
         """Nothing to do: a blob has any length."""

@@ -53,7 +53,7 @@ def prepared(folder: Path) -> Path:
         raise errors.StoreUnavailable(
             f"{folder} is a file; the memory needs a folder of its own. Give another path."
         ) from error
-    except (PermissionError, OSError) as error:
+    except OSError as error:
         if not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113 - Path.is_file raises for names that are too long
             raise errors.StoreUnavailable(f"The folder {folder} cannot be created or written: {error}.") from error
     return folder / FILE_NAME
