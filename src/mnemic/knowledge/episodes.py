@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections import Counter
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.ingest import REFERENCE
+from mnemic.ingest import REFERENCE, stable_id
 from mnemic.knowledge import segmentation
 from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
@@ -394,8 +393,7 @@ def merge_episodes(
 
 def _episode_id(messages: Sequence[Message]) -> str:
     """A deterministic id of the messages, so that a repeated run stores nothing twice."""
-    joined = "\0".join(str(m.id) for m in messages)
-    return f"ep_{hashlib.blake2b(joined.encode(), digest_size=12).hexdigest()}"
+    return stable_id("ep_", *(str(message.id) for message in messages))
 
 
 def least_trusted(messages: Sequence[Message]) -> tuple[Source, float]:
@@ -424,6 +422,6 @@ def rewritten(
         remaining_ids = tuple(id_ for id_ in episode.message_ids if id_ not in erased)
         if len(remaining_ids) > len(messages) or episode.source_ids:
             record = replace(record, message_ids=remaining_ids, source=episode.source, trust=episode.trust)
-        (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
+        ((_, index),) = runtime.indexer.indexed([record])
         changes.append(AddEpisode(record=record, indexing=index, refine=draft.unrefined))
     return changes

@@ -25,7 +25,7 @@ from mnemic.knowledge.candidates import (
     with_description,
 )
 from mnemic.knowledge.reconciliation import (
-    ProposedLink,
+    derived_memories,
     link_changes,
     propose_links,
     reconcile_batch,
@@ -45,6 +45,7 @@ from mnemic.types import (
     Episode,
     Indexing,
     Level,
+    Link,
     MarkProcessed,
     MemoryRecord,
     Message,
@@ -255,27 +256,26 @@ def _store(
     drafts = episodes.draft_episodes(run.consultant, complete, level, records, against=run.background)
     if previous and drafts:
         drafts[0] = replace(drafts[0], episode=_next_version(previous, drafts[0].episode))
-    embedder = runtime.indexer.embedder
     snapshot = run.snapshot_of(project)
-    indexing = runtime.indexer.indexing([draft.episode for draft in drafts], embedder)
-    vectors = [index.vector for index in indexing]
+    indexed = runtime.indexer.indexed(draft.episode for draft in drafts)
+    vectors = [index.vector for _, index in indexed]
     batch = candidates(runtime, run.consultant, user, list(zip(messages, drafts, vectors, strict=True)), snapshot)
     result = reconcile_batch(runtime, batch, snapshot)
     run.described_ids |= {new.record.id for new in batch.new if new.has_description}
     changes: list[Change] = []
     merged_ids = {draft.episode.id for draft in drafts}  # continued episodes differ from their stored versions
-    for position, (draft, index) in enumerate(zip(drafts, indexing, strict=True)):
+    for position, (draft, (episode, index)) in enumerate(zip(drafts, indexed, strict=True)):
         refine = draft.unrefined or position in batch.unrefined
-        added = AddEpisode(record=draft.episode, indexing=index, refine=refine, since=since)
+        added = AddEpisode(record=episode, indexing=index, refine=refine, since=since)
         changes += _merge_changes(run, added, merged_ids)
     changes += result.changes
     spoken = [w for group in groups for w in group]
-    moods = emotions_of([w.message.content for w in spoken], [w.vector for w in spoken], embedder.id)
+    moods = emotions_of([w.message.content for w in spoken], [w.vector for w in spoken], runtime.indexer.embedder.id)
     changes.append(SetEmotions(emotions={str(w.message.id): mood for w, mood in zip(spoken, moods, strict=True)}))
     if silent:
         changes.append(MarkProcessed(ids=tuple(silent)))
     try:
-        receipts = runtime.store.apply(user, changes, model=embedder.id)
+        receipts = runtime.store.apply(user, changes)
     except BaseException:
         snapshot.reload()
         raise
@@ -317,8 +317,8 @@ def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
         level = (episode.project, episode.session)
         (draft,) = episodes.draft_episodes(run.consultant, [messages], level, against=run.background)
         draft = replace(draft, episode=_next_version(episode, draft.episode))
-        embedder, snapshot = run.runtime.indexer.embedder, run.snapshot_of(episode.project)
-        (index,) = run.runtime.indexer.indexing([draft.episode], embedder)
+        snapshot = run.snapshot_of(episode.project)
+        ((_, index),) = run.runtime.indexer.indexed([draft.episode])
         batch = candidates(run.runtime, run.consultant, user, [(messages, draft, index.vector)], snapshot)
         if draft.unrefined or batch.unrefined:
             continue
@@ -329,7 +329,7 @@ def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
         ]
         changes = [AddEpisode(record=draft.episode, indexing=index, since=since), *result.changes, *restated]
         try:
-            run.runtime.store.apply(user, changes, model=embedder.id)
+            run.runtime.store.apply(user, changes)
         except (Conflict, NotFound):  # changed, forgotten or erased meanwhile; if it exists, the next run refines it
             snapshot.reload()
             continue
@@ -339,16 +339,12 @@ def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
 
 def _restated(run: _Run, messages: Sequence[Message], stated: Sequence[MemoryRecord]) -> list[str]:
     """Ids of the sentences kept as memories by the rules that statements of the language model cover."""
-    knowledge, relations = run.runtime.store.knowledge, run.runtime.store.relations
-    by_message = relations.memories_of(run.scope.user, [str(message.id) for message in messages])
-    records = knowledge.records(run.scope.user, sorted({id_ for ids in by_message.values() for id_ in ids})).values()
     said = "\n\n".join(message.content for message in messages)
     by_model = [record for record in stated if not says(said, record.content)]
     return [
         record.id
-        for record in records
-        if isinstance(record, MemoryRecord)
-        and record.status != "archived"
+        for record in derived_memories(run.runtime, run.scope, [str(message.id) for message in messages])
+        if record.status != "archived"
         and is_made(record)
         and says(said, record.content)
         and any(covers(other, record) for other in by_model)
@@ -381,7 +377,7 @@ def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[
     messages = [*knowledge.messages_of(run.scope.user, parent)]
     messages += [m for m in knowledge.messages_of(run.scope.user, episode) if m.id not in parent.message_ids]
     merged = episodes.merge_episodes(run.consultant, parent, episode, messages, run.background)
-    (indexing,) = runtime.indexer.indexing([merged.episode], runtime.indexer.embedder)
+    ((_, indexing),) = runtime.indexer.indexed([merged.episode])
     refine = change.refine or merged.unrefined
     return [
         change, AddEpisode(record=merged.episode, indexing=indexing, refine=refine), Archive(id=parent.id, reason="merged"),
@@ -401,8 +397,8 @@ def _enrich_pending(run: _Run, limit: int | None, halted: Callable[[], bool]) ->
     for start in range(0, len(waiting), BATCH):
         if halted():
             break
-        records = knowledge.records(user, waiting[start : start + BATCH]).values()
-        batch = [record for record in records if isinstance(record, MemoryRecord) and record.status != "archived"]
+        records = knowledge.memories(user, waiting[start : start + BATCH])
+        batch = [record for record in records if record.status != "archived"]
         try:
             done += _enrich(run, batch)
         except (Conflict, NotFound):  # one was erased meanwhile: the batch waits for the next call
@@ -416,20 +412,19 @@ def _enrich(run: _Run, batch: Sequence[MemoryRecord]) -> int:
     undescribed = [record for record in batch if record.id not in run.described_ids]
     described = dict(zip((r.id for r in undescribed), _describe_batch(run.consultant, undescribed), strict=True))
     pairs = [described.get(record.id, (record, True)) for record in batch]
-    records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in pairs]
-    embedder = runtime.indexer.embedder
-    indexing = runtime.indexer.indexing(records, embedder)
+    indexed = runtime.indexer.indexed(
+        replace(record, version=record.version + 1, updated_at=moment) for record, _ in pairs
+    )
     changes: list[Change] = [
         Revise(record=record, indexing=index, operation="enrich", left=not done)
-        for record, index, before, (_, done) in zip(records, indexing, batch, pairs, strict=True)
+        for (record, index), before, (_, done) in zip(indexed, batch, pairs, strict=True)
         if index.vector is not None and (done or not before.keywords)  # else nothing improves
     ]
     if not changes:
         return 0
     improved = {change.record.id for change in changes if isinstance(change, Revise)}
-    linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in improved]
-    changes += _batch_link_changes(run, linkable)
-    receipts = runtime.store.apply(run.scope.user, changes, model=embedder.id)
+    changes += _batch_link_changes(run, [pair for pair in indexed if pair[0].id in improved])
+    receipts = runtime.store.apply(run.scope.user, changes)
     return sum(receipt.outcome == "stored" for receipt in receipts[: len(improved)])
 
 
@@ -463,9 +458,9 @@ def _batch_link_changes(run: _Run, batch: Sequence[tuple[MemoryRecord, Indexing]
 
 def _ask_links(
     consultant: Consultant, pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]]
-) -> list[list[ProposedLink] | None]:
+) -> list[list[Link] | None]:
     """Links proposed by the language model for each memory; None without a model or an answer."""
-    proposals: list[list[ProposedLink] | None] = [None] * len(pairs)
+    proposals: list[list[Link] | None] = [None] * len(pairs)
     if not consultant.available:
         return proposals
     from mnemic.llm import links
@@ -476,17 +471,8 @@ def _ask_links(
     for part, answer in zip(parts, answers, strict=True):
         if answer is None:
             continue
-        for number, index in enumerate(part):
-            proposals[index] = [
-                ProposedLink(
-                    target=pairs[index][1][link.candidate].id,
-                    type=link.type,
-                    strength=link.strength,
-                    reason=link.reason,
-                )
-                for link in answer
-                if link.memory == number
-            ]
+        for index in part:
+            proposals[index] = [link for link in answer if link.source == pairs[index][0].id]
     return proposals
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mnemic.emotion.estimate import emotions_of
+from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
 from mnemic.knowledge.candidates import Batch, Candidate, Neighbours, Snapshot, is_made, with_new_description
@@ -22,6 +22,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.stores.sql.changes import RESTATED_BY_TRUSTED
 from mnemic.text.dates import of_one_time
 from mnemic.text.differences import NEGATIONS, differs
+from mnemic.text.frames import speaks_for_someone
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import aware, now
@@ -136,13 +137,11 @@ class Reconciliation:
 def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> Reconciliation:
     """Compare candidates with known memories one by one, and collect the changes to store."""
     result = Reconciliation(counts=Counter(known=batch.known))
-    records = [candidate.record for candidate in batch.new]
-    indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
-    moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
+    indexed = runtime.indexer.indexed(candidate.record for candidate in batch.new)
     expected = list(dict.fromkeys(candidate.predicted for candidate in batch.new if candidate.predicted))
     vectors = dict(zip(expected, runtime.indexer.documents(expected, runtime.indexer.embedder), strict=True))
-    for candidate, index, mood in zip(batch.new, indexing, moods, strict=True):
-        new = replace(candidate, record=replace(candidate.record, emotion=mood))
+    for candidate, (record, index) in zip(batch.new, indexed, strict=True):
+        new = replace(candidate, record=with_emotion(record, index))
         if twin := snapshot.twin(new.record, batch.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
                 result.counts["known"] += 1
@@ -221,9 +220,12 @@ def _confirm(
             continue  # ``said_at`` would be that of its sources, which do not say it
         began = other.valid_at or time_said(other)
         revised = replace(other, said_at=record.said_at, valid_at=began, version=other.version + 1, updated_at=now())
-        (index,) = runtime.indexer.indexing([revised], runtime.indexer.embedder)
+        ((_, index),) = runtime.indexer.indexed([revised])
         result.changes.append(Revise(record=revised, indexing=index))
         snapshot.revise(revised)
+
+
+BY_MODEL = "the language model reads it so"
 
 
 def _verdict_change(record: MemoryRecord, other: MemoryRecord, outcome: str) -> Supersede | PutLink:
@@ -232,30 +234,26 @@ def _verdict_change(record: MemoryRecord, other: MemoryRecord, outcome: str) -> 
     Or when it was said again, if that was later. A less trusted memory never supersedes a more trusted one, and no verdict one
     with a key: the two are linked as contradicting.
     """
-    reason = "the language model reads it so"
     old, new = (record, other) if time_said(record) < time_said(other) else (other, record)
     if outcome == "update" and new.trust >= old.trust and old.key is None:
         end = since(new) if since(new) > since(old) else time_said(new)
-        return Supersede(id=old.id, by=new.id, at=end, reason=reason)
-    return PutLink(link=Link(source=record.id, target=other.id, type="contradicts", reason=reason))
+        return Supersede(id=old.id, by=new.id, at=end, reason=BY_MODEL)
+    return PutLink(link=Link(source=record.id, target=other.id, type="contradicts", reason=BY_MODEL))
 
 
-def link_changes(
-    record: MemoryRecord, proposed: Sequence[ProposedLink], by_id: Mapping[str, MemoryRecord]
-) -> list[Change]:
+def link_changes(record: MemoryRecord, proposed: Sequence[Link], by_id: Mapping[str, MemoryRecord]) -> list[Change]:
     """Proposed links as changes: ``supersedes`` ends the target, unless it was said later, is trusted more or has a key.
 
     Only a language model proposes ``supersedes``; by rule, ``reconcile`` decides it.
     """
     changes: list[Change] = []
     for link in proposed:
-        other = by_id[link.target]
         if link.type == "supersedes":
+            other = by_id[link.target]
             if record.trust >= other.trust and time_said(record) >= time_said(other) and other.key is None:
                 changes.append(Supersede(id=other.id, by=record.id, at=since(record), reason=link.reason))
-            continue
-        edge = Link(source=record.id, target=other.id, type=link.type, strength=link.strength, reason=link.reason)
-        changes.append(PutLink(link=edge))
+        else:
+            changes.append(PutLink(link=link))
     return changes
 
 
@@ -265,7 +263,7 @@ SAID_ELSEWHERE = "what it says beside what has ended is another memory, or nothi
 def left_of_others(runtime: Runtime, scope: Scope, memories: Sequence[MemoryRecord]) -> list[Change]:
     """Changes of the memories of the same messages that say beside other things what ends with these memories."""
     ids, ended = {m.id for m in memories}, {sentence for m in memories for sentence in sentences(m.content)}
-    derived = _derived(runtime, scope, {id_ for m in memories for id_ in m.source_ids})
+    derived = derived_memories(runtime, scope, {id_ for m in memories for id_ in m.source_ids})
     others = [m for m in derived if m.id not in ids and not ended.issuperset(sentences(m.content))]
     return _revisions(runtime, scope, others, ended)
 
@@ -281,10 +279,10 @@ def settle(runtime: Runtime, scope: Scope) -> None:
     if not ended:
         return
     ids = [str(message.id) for message in messages]
-    made = [memory for memory in _derived(runtime, scope, ids) if is_made(memory)]
+    made = [memory for memory in derived_memories(runtime, scope, ids) if is_made(memory)]
     changes = [*_revisions(runtime, scope, made, ended), *_episode_changes(runtime, scope, ids, ended)]
     try:
-        runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id)
+        runtime.store.apply(scope.user, changes)
     except Conflict:  # another process changed an episode: the next run sees it
         return
 
@@ -310,11 +308,10 @@ def _hidden_sentences(message: Message, shown: Message) -> list[str]:
     return [sentence for sentence in sentences(message.content) if " ".join(sentence.split()) not in shown_text]
 
 
-def _derived(runtime: Runtime, scope: Scope, messages: Iterable[str]) -> list[MemoryRecord]:
-    """The memories derived from messages that hold."""
+def derived_memories(runtime: Runtime, scope: Scope, messages: Iterable[str]) -> list[MemoryRecord]:
+    """The memories derived from messages."""
     ids_by_message = runtime.store.relations.memories_of(scope.user, sorted(messages)).values()
-    records = runtime.store.knowledge.records(scope.user, sorted({id_ for ids in ids_by_message for id_ in ids}))
-    return [record for record in records.values() if isinstance(record, MemoryRecord)]
+    return runtime.store.knowledge.memories(scope.user, sorted({id_ for ids in ids_by_message for id_ in ids}))
 
 
 def _revisions(
@@ -327,12 +324,11 @@ def _revisions(
         if record.expired_at is None and record.status != "archived" and not ended.isdisjoint(sentences(record.content))
     ]
     duplicates = runtime.store.knowledge.duplicates(scope.user, remainders)
-    indexing = runtime.indexer.indexing(remainders, runtime.indexer.embedder)
     return [
         Revise(record=record, indexing=index, left=True)
         if record.content and record.id not in duplicates
         else Archive(id=record.id, reason=SAID_ELSEWHERE)
-        for record, index in zip(remainders, indexing, strict=True)
+        for record, index in runtime.indexer.indexed(remainders)
     ]
 
 
@@ -373,23 +369,6 @@ _OPENING = re.compile(r"(?:the |our |a |an )?[`\"'(]*(?P<name>[\w./-]*\w)", re.I
 _AMOUNT = re.compile(
     r"((?:my|our|his|her|the|\w+['\u2019]s) [\w -]{2,40}) (?:is|are) \W?\d[\d.,]*[^\d.;:!?]{0,20}\.?", re.IGNORECASE
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedLink:
-    """A proposed link.
-
-    Attributes:
-        target: id of the memory it points to.
-        type: relation of the new memory to the target.
-        strength: 0 to 1, from the evidence.
-        reason: the evidence in a few words.
-    """
-
-    target: str
-    type: LinkType
-    strength: float
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,6 +421,9 @@ def contradicts(first: MemoryRecord, second: MemoryRecord) -> bool:
         if earlier.invalid_at and later.valid_at and earlier.invalid_at <= later.valid_at:
             return False
     texts = first.content[:LONGEST].strip(), second.content[:LONGEST].strip()
+    others = first.speaker and second.speaker and first.speaker != second.speaker
+    if others and all(map(speaks_for_someone, texts)):
+        return False  # each of themselves
     match differs(*texts):
         case "polarity":
             first_terms, second_terms = (frozenset(content_terms(text)) - _POLARITY_WORDS for text in texts)
@@ -498,7 +480,7 @@ def _kind(pair: _Pair) -> LinkType | None:
     return "references" if _references(pair) else None
 
 
-def _propose(pair: _Pair, type: LinkType) -> ProposedLink:
+def _propose(pair: _Pair, type: LinkType) -> Link:
     shared = sorted(pair.names) or sorted(pair.new.terms & pair.old.terms)
     parts = ["one denies the other"] if type == "contradicts" else []
     if shared:
@@ -506,7 +488,8 @@ def _propose(pair: _Pair, type: LinkType) -> ProposedLink:
     if pair.cosine is not None:
         parts.append(f"cosine {pair.cosine:.2f}".replace("0.", ".", 1))
     support = 0.25 * max(pair.cosine or 0.0, 0.0) + 0.05 * min(len(pair.names), 4)
-    return ProposedLink(
+    return Link(
+        source=pair.new.record.id,
         target=pair.old.record.id,
         type=type,
         strength=round(min(_BASE[type] + support, 1.0), 3),
@@ -514,7 +497,7 @@ def _propose(pair: _Pair, type: LinkType) -> ProposedLink:
     )
 
 
-def propose_links(record: MemoryRecord, others: Neighbours) -> list[ProposedLink]:
+def propose_links(record: MemoryRecord, others: Neighbours) -> list[Link]:
     """Propose links of a new memory to known ones.
 
     Only live memories at the same level count. Each gets at most one link, the first of these that applies.
@@ -532,7 +515,7 @@ def propose_links(record: MemoryRecord, others: Neighbours) -> list[ProposedLink
         At most ``MOST`` links, strongest first, ties by id. Only ``contradicts`` is symmetric.
     """
     new = _side(record)
-    links: list[ProposedLink] = []
+    links: list[Link] = []
     for other, cosine in others:
         expired = other.status == "archived" or other.expired_at is not None
         if expired or other.id == record.id or other.project != record.project or other.content == record.content:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
@@ -16,20 +16,15 @@ from mnemic.knowledge.candidates import is_made, part, sentence_about, stated
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import left_of_others, salience, since
 from mnemic.knowledge.selection import is_question, worth
-from mnemic.protocols import Embedder
 from mnemic.runtime.runtime import Runtime
 from mnemic.stores.sql.changes import replacing
 from mnemic.text.differences import CUT, says, without_sentences
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
-from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
+from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
 from mnemic.types.literals import AGENT
 from mnemic.types.records import TRUST_OF_SOURCE, is_trusted, least_trust
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 REPLACED = "the caller says so"
 UNCHANGED_FIELDS = tuple("tags metadata category summary context keywords related_files related_entities".split())
@@ -169,8 +164,8 @@ def statement_of(
     (remainder,) = runtime.store.relations.without_forgotten(scope.user, [value])
     derived = [
         _part_about(memory, terms, statement)
-        for memory in runtime.store.knowledge.records(scope.user, derived_ids).values()
-        if isinstance(memory, MemoryRecord) and memory.said_at and not _is_hidden(memory, value, remainder)
+        for memory in runtime.store.knowledge.memories(scope.user, derived_ids)
+        if memory.said_at and not _is_hidden(memory, value, remainder)
     ]
     sentence = sentence_about(remainder.content.replace(CUT, "\n\n").strip() or value.content, terms, statement)
     best = max(derived, key=lambda memory: _shared(memory.content, terms), default=None)
@@ -216,11 +211,10 @@ def store(
 
     ``with_successors``: what has taken the place of those since ends too.
     """
-    embedder = runtime.indexer.embedder
-    changes: list[Change] = [*_additions(runtime, [record], embedder)]
+    changes: list[Change] = [*_additions(runtime, [record])]
     if not runtime.store.docs_of(scope.user, [record.id]):  # else it is known or refused, and nothing else changes
         changes += _replacing(runtime, scope, record, replaced, with_successors=with_successors)
-    receipt, *others = runtime.store.apply(scope.user, changes, model=embedder.id)
+    receipt, *others = runtime.store.apply(scope.user, changes)
     ended = {
         change.id: (done.changed and done.reason) or REPLACED
         for change, done in zip(changes[1:], others, strict=True)
@@ -234,30 +228,29 @@ def store(
 
 def store_all(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord]) -> list[Receipt]:
     """Store memories that replace none by their caller's word, in one transaction; they are described later."""
-    embedder = runtime.indexer.embedder
-    receipts = runtime.store.apply(scope.user, _additions(runtime, records, embedder), model=embedder.id)
+    receipts = runtime.store.apply(scope.user, _additions(runtime, records))
     return [
         _duplicate_receipt(runtime, scope, record, receipt) if receipt.outcome == "duplicate" else receipt
         for record, receipt in zip(records, receipts, strict=True)
     ]
 
 
-def _additions(runtime: Runtime, records: Sequence[MemoryRecord], embedder: Embedder) -> list[AddMemory]:
+def _additions(runtime: Runtime, records: Sequence[MemoryRecord]) -> list[AddMemory]:
     """The changes that store memories."""
     return [
-        AddMemory(record=_estimated(record, index.vector, embedder.id), indexing=index, enrich=True, settle=True)
-        for record, index in zip(records, runtime.indexer.indexing(records, embedder), strict=True)
+        AddMemory(record=_estimated(record, index), indexing=index, enrich=True, settle=True)
+        for record, index in runtime.indexer.indexed(records)
     ]
 
 
-def _estimated(record: MemoryRecord, vector: NDArray[np.float32] | None, model: str) -> MemoryRecord:
+def _estimated(record: MemoryRecord, index: Indexing) -> MemoryRecord:
     """A memory with a salience, a category and an emotion, if its caller gave none."""
     if not record.pinned:
         weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
     if record.category is None:
         record = replace(record, category=category_of(record.content))
-    return record if record.emotion is not None else with_emotion(record, vector, model)
+    return record if record.emotion is not None else with_emotion(record, index)
 
 
 def _replacing(
@@ -270,8 +263,7 @@ def _replacing(
     """
     stored = runtime.store.docs_of(scope.user, [other.id for other in replaced])
     missing = [other for other in replaced if other.id not in stored]
-    indexing = runtime.indexer.indexing(missing, runtime.indexer.embedder)
-    added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(missing, indexing, strict=True)}
+    added = {o.id: AddMemory(record=o, indexing=index) for o, index in runtime.indexer.indexed(missing)}
     changes = left_of_others(runtime, scope, replaced)
     for other in sorted(replaced, key=lambda memory: memory.id in added):
         changes += [added[other.id]] if other.id in added else []

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput
 from mnemic.llm.answers import (
     DATA_RULE,
     Items,
@@ -79,13 +78,7 @@ class Descriptions(Schema):
 
 
 def task(memories: Sequence[MemoryRecord | str]) -> Task[tuple[Enrichment | None, ...]]:
-    """Ask for the descriptions of memories, or of their texts, in order; None for one without a valid answer.
-
-    Raises:
-        InvalidInput: there are none, or more than 20.
-    """
-    if not 0 < len(memories) <= MOST_MEMORIES:
-        raise InvalidInput(f"{len(memories)} memories cannot be described in one question; give 1 to {MOST_MEMORIES}.")
+    """Ask for the descriptions of at most 20 memories, or of their texts, in order; None for one without a valid answer."""
     texts = tuple(memory if isinstance(memory, str) else memory.content for memory in memories)
     prompt = f"{fenced(memories=numbered_list(texts))}\n\nDescribe memories 1 to {len(texts)}."
     return Task("enrich", INSTRUCTIONS, prompt, Descriptions, lambda answer: _read(answer, texts))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Schema, distinct, fenced, numbers_supported, plain
 from mnemic.llm.language_model import Task
 
@@ -27,13 +27,7 @@ class Queries(Schema):
 
 
 def task(query: str) -> Task[tuple[str, ...]]:
-    """Ask for one to four other wordings of a query, which is cut to 2,000 characters.
-
-    Raises:
-        InvalidInput: the query is blank.
-    """
-    if not query.strip():
-        raise InvalidInput("A blank query has no other wording.")
+    """Ask for one to four other wordings of a query, which is cut to 2,000 characters."""
     prompt = f"{fenced(query=plain(query)[:LONGEST_QUERY])}\n\nGive other queries for it."
     return Task("expand", INSTRUCTIONS, prompt, Queries, lambda answer: _read(answer, query))
 

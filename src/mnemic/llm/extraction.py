@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import (
     DATA_RULE,
     Items,
@@ -35,7 +35,6 @@ from mnemic.llm.answers import (
 )
 from mnemic.llm.enrichment import MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.language_model import Task
-from mnemic.llm.narration import check_sizes
 from mnemic.llm.prediction import titled
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, MemoryType, Message
@@ -153,15 +152,9 @@ def task(
         episodes: 1 to 12 titles with messages, 1 to 100 messages together.
         known: known statements on their subjects, at most 16.
         predictions: what was expected of each episode, by a call that did not see its messages.
-
-    Raises:
-        InvalidInput: too many episodes, messages or known statements, or an episode without messages.
     """
     message_groups, known_texts = [messages for _, messages in episodes], [record.content for record in known]
     dated = [f"{moment(record.said_at or record.valid_at or record.created_at)}: {record.content}" for record in known]
-    check_sizes(message_groups)
-    if len(known) > MOST_KNOWN:
-        raise InvalidInput(f"{len(known)} known statements do not fit one prompt; give at most {MOST_KNOWN}.")
     prompt = _prompt(episodes, dated, predictions)
     instructions = PREDICTED if any(predictions) else PREDICTING
     return Task("extract", instructions, prompt, Findings, lambda answer: _read(answer, message_groups, known_texts))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
 from mnemic.llm.language_model import Task
 from mnemic.text.markup import speaker_label
@@ -44,17 +44,10 @@ class Judgements(Schema):
 
 
 def task(request: str, candidates: Sequence[Record]) -> Task[tuple[bool | None, ...]]:
-    """Ask whether a request to forget means each candidate; None for one left out or judged both ways.
+    """Ask whether a request to forget means each of 1 to 30 candidates; None for one left out or judged both ways.
 
     The request is cut to 2,000 characters, a candidate to 1,000.
-
-    Raises:
-        InvalidInput: there are no candidates or more than 30.
     """
-    if not 0 < len(candidates) <= MOST_CANDIDATES:
-        raise InvalidInput(
-            f"{len(candidates)} candidates cannot be judged in one question; give 1 to {MOST_CANDIDATES}."
-        )
     texts = [BLANK, *map(_line, candidates)]
     data = fenced(request=plain(request)[:LONGEST_REQUEST], candidates=numbered_list(texts))
     prompt = f"{data}\n\nWhich of the candidates 1 to {len(texts)} does the request mean?"

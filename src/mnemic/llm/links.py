@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Share, fenced, numbered_list
 from mnemic.llm.language_model import Task
-from mnemic.types import LinkType, MemoryRecord
+from mnemic.types import Link, LinkType, MemoryRecord
 
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
 """A memory, and the candidates it may be related to."""
 
 MOST_MEMORIES = 15
-MOST_CANDIDATES = 20
 MOST_LINKS = 100
 FIRST_CANDIDATE = 101
 """Candidates are numbered from here, each once; one that is also a memory of the prompt keeps that number."""
@@ -30,17 +28,6 @@ what the candidate decides or asks for. references: it names the candidate's sub
 the candidate says.
 strength: 0 to 1. reason: a few words.
 {DATA_RULE}"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedLink:
-    """A link from a memory to one of its candidates, by positions from 0."""
-
-    memory: int
-    candidate: int
-    type: LinkType
-    strength: float
-    reason: str
 
 
 class Relation(Schema):
@@ -59,21 +46,12 @@ class Relations(Schema):
     links: Items[Relation] = Field(max_length=MOST_LINKS)
 
 
-def task(pairs: Sequence[Pair]) -> Task[tuple[ProposedLink, ...]]:
-    """Ask how memories are related to their candidates: at most one link for each memory, candidate and type.
-
-    Raises:
-        InvalidInput: there are no memories or more than 15, or one has no candidates or more than 20.
-    """
-    if not 0 < len(pairs) <= MOST_MEMORIES or not all(0 < len(others) <= MOST_CANDIDATES for _, others in pairs):
-        raise InvalidInput(
-            f"{len(pairs)} memories with {[len(others) for _, others in pairs]} candidates cannot be judged in one "
-            f"question; give 1 to {MOST_MEMORIES} memories, each with 1 to {MOST_CANDIDATES} candidates."
-        )
+def task(pairs: Sequence[Pair]) -> Task[tuple[Link, ...]]:
+    """Ask how memories are related to their candidates: at most one link for each memory, candidate and type."""
     numbers = _numbers(pairs)
-    positions = [{numbers[other.id]: position for position, other in enumerate(others)} for _, others in pairs]
+    candidates = [(memory.id, {numbers[other.id]: other.id for other in others}) for memory, others in pairs]
     prompt = _prompt(pairs, numbers)
-    return Task("link", INSTRUCTIONS, prompt, Relations, lambda answer: _read(answer, positions))
+    return Task("link", INSTRUCTIONS, prompt, Relations, lambda answer: _read(answer, candidates))
 
 
 def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:
@@ -96,16 +74,16 @@ def _prompt(pairs: Sequence[Pair], numbers: Mapping[str, int]) -> str:
     return "\n".join((fenced(**texts), "", *lines, "", "How are the memories related to their candidates?"))
 
 
-def _read(answer: Relations, positions: Sequence[dict[int, int]]) -> tuple[ProposedLink, ...]:
-    proposals: dict[tuple[int, int, LinkType], ProposedLink] = {}
-    for link in answer.links:
-        position = positions[link.memory - 1].get(link.candidate) if 1 <= link.memory <= len(positions) else None
-        if position is not None:
-            reason = " ".join(link.reason.split())
-            proposed = ProposedLink(
-                memory=link.memory - 1, candidate=position, type=link.type, strength=link.strength, reason=reason
-            )
-            proposals.setdefault((link.memory, position, link.type), proposed)
+def _read(answer: Relations, candidates: Sequence[tuple[str, Mapping[int, str]]]) -> tuple[Link, ...]:
+    proposals: dict[tuple[str, str, LinkType], Link] = {}
+    for edge in answer.links:
+        if not 1 <= edge.memory <= len(candidates):
+            continue
+        source, targets = candidates[edge.memory - 1]
+        if target := targets.get(edge.candidate):
+            reason = " ".join(edge.reason.split())
+            link = Link(source=source, target=target, type=edge.type, strength=edge.strength, reason=reason)
+            proposals.setdefault((source, target, edge.type), link)
     if answer.links and not proposals:
         raise LanguageModelError("The language model linked none of the memories to a candidate of theirs.")
     return tuple(proposals.values())

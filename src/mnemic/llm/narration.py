@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput
 from mnemic.llm.answers import (
     DATA_RULE,
     Items,
@@ -70,25 +69,10 @@ class EpisodeRecords(Schema):
 
 
 def task(episodes: Sequence[Sequence[Message]]) -> Task[tuple[Narrative | None, ...]]:
-    """Ask for the titles and the stories of episodes, in order; None for one without a valid answer. See `check_sizes`."""
-    check_sizes(episodes)
+    """Ask for the titles and the stories of episodes, in order; None for one without a valid answer."""
     texts = fenced(conversation=transcript([message for messages in episodes for message in messages]))
     prompt = f"{texts}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode."
     return Task("narrate", INSTRUCTIONS, prompt, EpisodeRecords, lambda answer: _read(answer, episodes))
-
-
-def check_sizes(episodes: Sequence[Sequence[Message]]) -> None:
-    """Check that episodes fit one prompt.
-
-    Raises:
-        InvalidInput: there are none or more than 12, one is empty, or they have more than 100 messages together.
-    """
-    sizes = [len(messages) for messages in episodes]
-    if not 0 < len(sizes) <= MOST_EPISODES or not all(sizes) or sum(sizes) > MOST_MESSAGES:
-        raise InvalidInput(
-            f"Episodes of {sizes} messages do not fit one prompt; give 1 to {MOST_EPISODES} episodes with at most "
-            f"{MOST_MESSAGES} messages together, none without any."
-        )
 
 
 def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> tuple[Narrative | None, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Text, fenced, numbered_list, plain
 from mnemic.llm.language_model import Task
 from mnemic.llm.narration import MOST_EPISODES
@@ -35,13 +35,7 @@ class ExpectedEpisodes(Schema):
 
 
 def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[tuple[str, ...]]:
-    """Ask what is expected of 1 to 12 episodes, in order; the text is empty where the model said nothing.
-
-    Raises:
-        InvalidInput: there are none, or more.
-    """
-    if not 0 < len(titles) <= MOST_EPISODES:
-        raise InvalidInput(f"{len(titles)} episodes cannot be predicted in one question; give 1 to {MOST_EPISODES}.")
+    """Ask what is expected of 1 to 12 episodes, in order; the text is empty where the model said nothing."""
     count = len(titles)
     prompt = f"{fenced(titles=titled(titles), known=numbered_list(known) or 'nothing')}\n\nPredict each episode."
     return Task("predict", INSTRUCTIONS, prompt, ExpectedEpisodes, lambda answer: _read(answer, count))

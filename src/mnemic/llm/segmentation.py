@@ -8,7 +8,7 @@ from itertools import groupby
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Name, Number, Schema, fenced, transcript
 from mnemic.llm.language_model import Task
 from mnemic.llm.narration import LONGEST_STORY, STORY_RULE, TITLE_RULE, Narrative, narrative
@@ -56,13 +56,7 @@ class EpisodeSpans(Schema):
 
 
 def task(messages: Sequence[Message]) -> Task[Segmentation]:
-    """Ask for the episodes of neighbouring messages of one session.
-
-    Raises:
-        InvalidInput: there are none, or more than 60.
-    """
-    if not 0 < len(messages) <= MOST_MESSAGES:
-        raise InvalidInput(f"{len(messages)} messages cannot be cut in one question; give 1 to {MOST_MESSAGES}.")
+    """Ask for the episodes of 1 to 60 neighbouring messages of one session."""
     prompt = f"{fenced(conversation=transcript(messages))}\n\nCut messages 1 to {len(messages)} into episodes."
     return Task("segment", INSTRUCTIONS, prompt, EpisodeSpans, lambda answer: _read(answer, messages))
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.knowledge.metadata import describe
-from mnemic.knowledge.reconciliation import ProposedLink, propose_links
-from mnemic.types import MemoryRecord
+from mnemic.knowledge.reconciliation import propose_links
+from mnemic.types import Link, MemoryRecord
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ def record(id: str, text: str, *, hours: int = 0, **more) -> MemoryRecord:
     return replace(made, **more)
 
 
-def between(older: str, newer: str, cosine: float | None = 0.7) -> list[ProposedLink]:
+def between(older: str, newer: str, cosine: float | None = 0.7) -> list[Link]:
     return propose_links(record("new", newer, hours=1), [(record("old", older), cosine)])
 
 
