@@ -3,8 +3,8 @@
     python -m benchmarks.quality.worth_fit [--talk FOLDER ...] [--worth FILE] [--json OUT]
 
 Worth: ``sentences_by_worth.json`` holds 2,850 sentences to an assistant by seven authors who knew no code: notes, requests, and
-what is said in passing; ``messages_by_worth.json`` 350 whole messages by two others, with the sentences to note: pasted text, plain
-facts, other people's words, requests with facts. Fitted on both, on the texts that need no memory, and on what ``selection_fit``
+what is said in passing; ``messages_by_worth.json`` 870 whole messages by four others, with the sentences to note: pasted text, plain
+facts, other people's words, requests with facts, and what two developers tell a coding assistant. Fitted on both, on the texts that need no memory, and on what ``selection_fit``
 reads, in English, on top of the weights of words: on the vector of a sentence, and on the words and pairs of words that at least five of
 these wrote. Frame: ``openings_by_frame.json`` holds 640 first and last sentences of messages
 by two more, half of which say that the others are another's words or not real. The figures are those of each author left
@@ -40,9 +40,11 @@ HERE = Path(__file__).parent
 SENTENCES, MESSAGES = HERE / "sentences_by_worth.json", HERE / "messages_by_worth.json"
 OPENINGS, PLAIN = HERE / "openings_by_frame.json", ("note", "passing")
 RIDGE, PHRASES_RIDGE = 0.3, 2.0
-LEAST_AUTHORS = 5
+LEAST_AUTHORS = 6
 NOTES = 1.27
 """What notes weigh together, where all others weigh 1."""
+DEVELOPERS, DEVELOPER = ("messages 3", "messages 4"), 0.5
+"""Who writes to a coding assistant, and what a sentence of theirs weighs, where one of the others weighs 1."""
 DEFINITIONS = {
     "words": "sentences chosen by their words alone, in percent",
     "both": "sentences chosen with the vector and the phrases as well, in percent",
@@ -80,10 +82,18 @@ def _same(note: str, text: str) -> bool:
 
 
 def fitted(
-    design: np.ndarray, odds: np.ndarray, notes: np.ndarray, ridge: np.ndarray, share: float = 1.0
+    design: np.ndarray,
+    odds: np.ndarray,
+    notes: np.ndarray,
+    ridge: np.ndarray,
+    share: float = 1.0,
+    rows: np.ndarray | float = 1.0,
 ) -> np.ndarray:
-    """The (d + 1,) weights on top of the log odds of words; notes weigh ``share`` times as much as the others."""
-    weights = np.where(notes > 0, share / notes.sum(), 1 / (1 - notes).sum()) * len(notes) / 2
+    """The (d + 1,) weights on top of the log odds of words; notes weigh ``share`` times as much as the others.
+
+    ``rows``: what each row weighs, beside that.
+    """
+    weights = np.where(notes > 0, share / notes.sum(), 1 / (1 - notes).sum()) * len(notes) / 2 * rows
     design = np.hstack([design, np.ones((len(design), 1))])
     return regression.newton(design, notes, weights, np.append(ridge, 1e-6), offset=odds)
 
@@ -95,7 +105,8 @@ def fitted_worth(
     phrases = regression.common_phrases(texts, authors.tolist(), LEAST_AUTHORS)
     ridge = np.repeat([RIDGE, PHRASES_RIDGE], [vectors.shape[1], len(phrases)])
     design = np.hstack([vectors, regression.spoken(texts, phrases)])
-    return TextRegression(phrases, fitted(design, odds, notes, ridge, NOTES))
+    rows = np.where(np.isin(authors, DEVELOPERS), DEVELOPER, 1.0)
+    return TextRegression(phrases, fitted(design, odds, notes, ridge, NOTES, rows))
 
 
 def fitted_symbols(symbols: np.ndarray, odds: np.ndarray, notes: np.ndarray) -> float:
@@ -201,6 +212,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     messages = [
         [(one["kind"], embedder.embed(ends).astype(np.float64)) for one in author if (ends := ends_of(one["text"]))]
         for author in json.loads(MESSAGES.read_text(encoding="utf-8"))
+        if any(one["kind"] == "frame" for one in author)
     ]
     plain = (kinds[kind] for kinds in json.loads(SENTENCES.read_text(encoding="utf-8")).values() for kind in PLAIN)
     sentences = embedder.embed([text for texts in plain for text in texts]).astype(np.float64)

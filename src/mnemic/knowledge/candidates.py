@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -15,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import FOREVER, KINDS, STATUSES
+from mnemic.ingest import stable_id
 from mnemic.knowledge.episodes import EpisodeDraft, least_trusted, title
 from mnemic.knowledge.metadata import describe
-from mnemic.knowledge.selection import judgements, statements, worth
+from mnemic.knowledge.selection import Statement, judgements, statements, worth
 from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import has_exchanged, has_other_value
@@ -230,7 +230,7 @@ def candidates(
     all_messages = [message for messages, *_ in episodes for message in messages]
     project = episodes[0][1].episode.project if episodes else None
     judged = statements(all_messages, partial(judgements, runtime.indexer))
-    selected = [Candidate(_record(project, statement.text, statement.cited), statement.worth) for statement in judged]
+    selected = [Candidate(_derived(project, statement), statement.worth) for statement in judged]
     unrefined: frozenset[int] = frozenset()
     from_model: list[Candidate] = []
     if consultant.available:
@@ -314,6 +314,12 @@ def _omission_id(record: MemoryRecord) -> str:
     return _id(record.project, record.content, ("", *record.source_ids))
 
 
+def _derived(project: str | None, statement: Statement) -> MemoryRecord:
+    """The memory of a statement. What may be another's is no rule or preference, whatever its frame asks for."""
+    record = _record(project, statement.text, statement.cited)
+    return replace(record, type="semantic", category=None, tags=()) if statement.framed else record
+
+
 def _record(project: str | None, text: str, cited: Sequence[Message]) -> MemoryRecord:
     """A memory derived from messages, said in the last of them; its salience is set later, with its novelty."""
     ids, (source, trust), said_at = tuple(str(m.id) for m in cited), least_trusted(cited), cited[-1].sent_at
@@ -328,8 +334,7 @@ def _record(project: str | None, text: str, cited: Sequence[Message]) -> MemoryR
 
 def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
     """A deterministic id of a statement and its messages, so that a repeated run stores nothing twice."""
-    joined = "\0".join((project or "", text, *sources))
-    return f"mem_{hashlib.blake2b(joined.encode(), digest_size=12).hexdigest()}"
+    return stable_id("mem_", project or "", text, *sources)
 
 
 # With a language model

@@ -128,11 +128,13 @@ class Statement(NamedTuple):
             of a message that opens with another's words or a request comes with that opening.
         cited: its message, preceded by that of the question.
         worth: 0 to 1, the probability that a person would note it.
+        framed: whether it comes with what may say that it is another's.
     """
 
     text: str
     cited: Sequence[Message]
     worth: float
+    framed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,12 @@ def statements(messages: Sequence[Message], judge: Judge = lambda _: {}) -> list
             texts_by_position[candidate.position] = f"{texts_by_position.get(candidate.position, '')}\n{candidate.text}"
     framed = ((_in_frame(c, texts_by_position.get(c.position, ""), judged), worth) for c, worth in chosen)
     return [
-        Statement(c.whole, citable[c.position - (c.question is not None) : c.position + 1], round(worth, 3))
+        Statement(
+            text=c.whole,
+            cited=citable[c.position - (c.question is not None) : c.position + 1],
+            worth=round(worth, 3),
+            framed=c.whole not in (c.text, c.asserted),
+        )
         for c, worth in framed
         if c
     ]
@@ -224,17 +231,18 @@ def statements(messages: Sequence[Message], judge: Judge = lambda _: {}) -> list
 def _in_frame(candidate: Candidate, statement_text: str, judged: Mapping[str, Judgement]) -> Candidate | None:
     """The candidate with what may say whose words it is; None if that is certain.
 
-    What is among the statements of its message, given as one text, frames nothing; a line with a colon is none.
+    What certainly says so may be a statement too: "My accountant Sanjay sent me this about the third quarter." Else what is
+    among the statements of its message, given as one text, frames nothing; a line with a colon is none.
     """
     frame: list[str] = []
     for end, by_words in zip(candidate.ends, candidate.frame, strict=True):
         judgement = judged.get(end)
         if judgement is None:
             frame.append(by_words)
+        elif judgement.frame >= CERTAIN and (end.endswith(":") or end not in candidate.text):
+            return None
         elif not end.endswith(":") and end in statement_text:
             frame.append("")
-        elif judgement.frame >= CERTAIN:
-            return None
         else:
             frame.append(by_words if judgement.frame > -CERTAIN or introduces(end) else "")
     return replace(candidate, frame=(frame[0], frame[1]))
@@ -286,12 +294,13 @@ def _is_person(message: Message) -> bool:
 
 
 def _question(messages: Sequence[Message], position: int) -> str | None:
-    """The question at the end of the previous message, by another speaker."""
+    """The question at the end of the previous message, by another speaker; after the name of a person."""
     message, before = messages[position], messages[position - 1] if position else None
     if before is None or before.role in SILENT_ROLES or (before.role, before.name) == (message.role, message.name):
         return None
     ending = _prose(before.content[-READ_CHARS:])[-1:]
-    return next((sentence for sentence in ending if is_question(sentence) and len(sentence) < MAX_JOINED), None)
+    asker = f"{before.name}: " if before.name and _is_person(before) else ""
+    return next((asker + sentence for sentence in ending if is_question(sentence) and len(sentence) < MAX_JOINED), None)
 
 
 def _prose(text: str) -> list[str]:
