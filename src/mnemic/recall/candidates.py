@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +18,7 @@ from mnemic.recall.periods import AskedPeriods, PeriodAnswers, asked_periods, pa
 from mnemic.runtime.views import View
 from mnemic.stores.sql.rows import importances
 from mnemic.text import english
-from mnemic.text.terms import index_terms, query_terms
+from mnemic.text.terms import index_terms, query_terms, written_words
 from mnemic.types import Query, RecordFilter
 from mnemic.vectors import Floats, Mask, Rows, ascending, top
 
@@ -111,6 +112,8 @@ ECHO_EXTRA_TERMS = 1
 """Words that a question may add to the query and still be a repetition of it."""
 ECHOED = 0.5
 """Share of its cosine that a repetition of the query lends to what answered it: an answer counts, "I don't know" should not."""
+ACCEPTED = 4
+"""Most words of a turn that accepts an offer, such as "Yes, something simple"."""
 LEADERS = 50
 """Best hits of each search whose neighbouring turns join the pool."""
 
@@ -241,7 +244,9 @@ def build_pool(
         query_traits=english.expected_traits(query.text),
         need=question.need,
         days=c.day[rows],
-        periods=period_answers(view, question.periods, rows, counts[:, HERE] > 0, particular_idf, idf),
+        periods=period_answers(
+            view, question.periods, rows, counts[:, HERE] > 0, particular_idf, idf, _acting_speakers(view, query.text)
+        ),
         names_speaker=len(speakers) > 0,
         words=c.length[rows],
         times=c.time[rows],
@@ -265,10 +270,21 @@ def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, around: Rows,
     answered = _followed_by_others(c, rows[echo], around[echo])
     dense[rows[echo]] *= np.where(answered, np.float32(ECHOED), np.float32(0.0))
     before, agent = around[:, HERE - 1], c.agents[rows]
-    other = np.where(agent, before, around[:, HERE + 1])
+    other = np.where(agent, requests(c, rows), around[:, HERE + 1])
     asks = (c.padded("traits")[before] & english.ASKS) > 0
     reply = np.where((c.group[rows] > 0) & (c.agents[other] != agent), dense[other], np.float32(0.0))
     return own, dense[before] * asks, _session_cosines(c, dense, question.corpus.rows, rows), reply
+
+
+def requests(columns: Columns, rows: Rows) -> Rows:
+    """The turns that turns answer, -1 for none: those before them, or the offer of an assistant that somebody accepted."""
+    previous, lengths = columns.padded("previous"), columns.padded("length")
+    before = previous[rows]
+    offers = previous[before]
+    asks = (columns.padded("traits") & english.ASKS) > 0
+    accepted = (lengths[before] <= ACCEPTED) & ~asks[before] & asks[offers] & (offers >= 0)
+    agents = columns.agents
+    return np.where(accepted & agents[rows] & ~agents[before] & agents[offers], offers, before)
 
 
 def _echoes(
@@ -359,8 +375,8 @@ def _level_proximity(c: Columns, filters: RecordFilter, rows: Rows) -> Floats:
 
 
 def _named_speakers(view: View, text: str) -> list[int]:
-    """Codes of the speakers that the query mentions by (first) name."""
-    mentioned = set(index_terms(text))
+    """Codes of the speakers that the query mentions by (first) name: "the budget" is not Budget Bot."""
+    mentioned = set(index_terms(" ".join(written_words(text))))
     return [
         code
         for name, code in view.columns.names.speaker.items()
@@ -368,10 +384,19 @@ def _named_speakers(view: View, text: str) -> list[int]:
     ]
 
 
+_ACTS = re.compile(r"\b(?:did|has|had|does)\s+([^\W\d_]+)", re.IGNORECASE)
+"""The first word of whoever a question asks about, as in "What did Priya say on 14 May?"."""
+
+
+def _acting_speakers(view: View, text: str) -> list[int]:
+    """Codes of the speakers whose words or doings a query asks for."""
+    return [code for subject in _ACTS.findall(text) for code in _named_speakers(view, subject)]
+
+
 def _query_terms(view: View, text: str) -> tuple[str, ...]:
     """The terms of the query without names of speakers, which have their own signal."""
-    terms = query_terms(text)
-    names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)}
+    terms, written = query_terms(text), {*index_terms(" ".join(written_words(text)))}
+    names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)} & written
     return tuple(term for term in terms if term not in names) or terms
 
 

@@ -64,8 +64,8 @@ class PeriodAnswers:
         named: the periods that the query names.
         mentioned: (m) the periods that each candidate mentions; empty where the query names none.
         within: (m,) 1 for a turn said in a period that the query asks for, or telling of a time in it. Half of it for
-            another role than the query names. Less if a record of another time has nearly all else that it names while
-            neither the turn nor any of the period has it: by that idf and by its share of what the query names.
+            another role or speaker than the query names. Less if a record of another time has nearly all else that it names
+            while neither the turn nor any of the period has it: by that idf and by its share of what the query names.
         answering: (m,) ``within`` by the share of what else the query names that the turn has; all of it where it names
             nothing else.
         beside: how much of what else it names one record has: its idf, by its share.
@@ -127,7 +127,13 @@ def said_within(c: Columns, periods: Sequence[Period]) -> Mask:
 
 
 def period_answers(
-    view: View, periods: AskedPeriods, rows: Rows, has_terms: Mask, particular_idf: Floats, idf: Floats
+    view: View,
+    periods: AskedPeriods,
+    rows: Rows,
+    has_terms: Mask,
+    particular_idf: Floats,
+    idf: Floats,
+    speakers: Sequence[int] = (),
 ) -> PeriodAnswers:
     """How candidates answer by the time that they are of.
 
@@ -138,6 +144,7 @@ def period_answers(
         has_terms: (m, T) which terms of the query each has.
         particular_idf: (n,) the idf of the particular terms in each record.
         idf: (T,) of the terms.
+        speakers: whose words or doings the query asks for, by their codes; of nobody in particular if empty.
     """
     c, nothing = view.columns, np.zeros(len(rows), np.float32)
     if not periods.asked:
@@ -155,6 +162,8 @@ def period_answers(
     factor = np.clip(1 - excess * np.float32(elsewhere / mass), 0, 1)
     of_role = (c.kind != KINDS["message"]) | c.has_role(tuple(periods.roles)) | (not periods.roles)
     other_role = ~(has_terms[:, periods.role_terms].any(axis=1) | of_role[rows])
+    if speakers:
+        other_role |= (c.kind[rows] == KINDS["message"]) & ~np.isin(c.speaker[rows], speakers)
     within = (of_period * factor * np.where(other_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
     return PeriodAnswers(
         named=periods.named,

@@ -20,6 +20,7 @@ from mnemic.indexes.catalog import DAY
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.text import english
 from mnemic.text.values import shown
+from mnemic.validation import one_of
 from mnemic.vectors import Floats, dot
 
 Signal = Callable[[Pool], Floats]
@@ -293,11 +294,14 @@ class Recipe:
             ``fusion`` ``sum``. Empty: the same weights.
         fusion: ``sum`` of the values as they are; ``normalized`` sum of values scaled to 0..1 within the pool; or ``rrf``.
         rrf_k: the constant of reciprocal rank fusion.
-        spread: penalty of further turns of one conversation between people; 0 turns it off.
-        quality: weights of query-independent signals (importance, recency, tier, level), at the strength of a
-            tie-break; with ``rrf`` relative to the best fused score. Empty: nothing but the query ranks.
-        candidates: candidates from each of the two searches.
-        fitted: where the weights come from.
+        spread: the penalty for further turns of the same conversation between people; 0
+            turns it off.
+        quality: weights of signals that do not depend on the query (importance,
+            recency, tier, level). They should be small enough to only break ties. With
+            ``rrf``, they are relative to the best fused score. Empty: only the query
+            determines the order.
+        candidates: how many candidates each of the two searches contributes.
+        fitted: a note on where the weights come from; it has no effect.
     """
 
     weights: Mapping[str, float]
@@ -317,8 +321,7 @@ class Recipe:
         if unknown or not self.weights:
             problem = f"there are no {unknown}" if unknown else "give at least one a weight"
             raise InvalidInput(f"A recipe weighs signals of {sorted(SIGNALS)}; {problem}.")
-        if self.fusion not in get_args(Fusion):
-            raise InvalidInput(f"fusion must be one of {list(get_args(Fusion))}, not {shown(self.fusion)}.")
+        one_of("fusion", self.fusion, get_args(Fusion))
         if self.assisted and self.fusion != "sum":
             raise InvalidInput(f'Weights for assisted conversations need fusion="sum", not {self.fusion!r}.')
         numbers = (*(value for mapping in mappings for value in mapping.values()), self.spread, self.rrf_k)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import ASSISTANTS
-from mnemic.recall.candidates import HERE, AnalysedQuery, Pool
+from mnemic.recall.candidates import HERE, AnalysedQuery, Pool, requests
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.differences import restates
@@ -337,7 +337,7 @@ def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
 
 
 def replies(view: View, pool: Pool, question: str, terms: Sequence[str]) -> dict[int, list[int]]:
-    """The positions of an assistant's answers by those of the requests that they follow.
+    """The positions of an assistant's answers by those of the requests that they follow, or of its offers.
 
     One of the two has a word of the question besides the verb: of "Which film did you recommend?" not only "recommend".
 
@@ -348,17 +348,15 @@ def replies(view: View, pool: Pool, question: str, terms: Sequence[str]) -> dict
         terms: its terms, as the pool counts them.
     """
     c, positions = view.columns, {row: position for position, row in enumerate(pool.rows.tolist())}
-    following, answers = c.padded("following")[pool.rows], c.has_role(ASSISTANTS)
+    asked = requests(c, pool.rows)
+    answers = c.has_role(ASSISTANTS)[pool.rows] & ~c.agents[c.padded("previous")[pool.rows]]
     verbs = {term for verb in ASKED_OF_REPLY.findall(question) for term in content_terms(verb)}
     others = np.array([term not in verbs for term in terms], np.bool_)
     on_subject: Mask = np.logical_or((pool.counts[:, HERE][:, others] > 0).any(axis=1), not others.any())
     return {
-        position: [positions[row]]
-        for position, row in enumerate(following.tolist())
-        if row in positions
-        and answers[row]
-        and not pool.agent[position]
-        and (on_subject[position] or on_subject[positions[row]])
+        positions[row]: [position]
+        for position, row in enumerate(asked.tolist())
+        if row in positions and answers[position] and (on_subject[position] or on_subject[positions[row]])
     }
 
 

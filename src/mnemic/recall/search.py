@@ -98,8 +98,8 @@ RERANKED = 50
 
 DECIDES = 2.0
 """Times its weight that a given mood counts among answers that are equally good, so that it decides between them."""
-MOOD_TURNS = 5
-"""Turns of the user that make up the mood of a session."""
+MOOD_TURNS, MOOD_TURNS_READ = 5, 50
+"""Turns of the user that make up the mood of a session, and turns of people among which they are looked for."""
 IMPLICIT_WEIGHT = 0.2
 """Weight of a mood inferred from the query or the session, relative to one given by the caller."""
 
@@ -219,12 +219,16 @@ def _embed(runtime: Runtime, query: Query, view: View) -> _EmbeddedQuery:
 
     wordings = _other_wordings(runtime, query)
     vectors = embed((query.text, *wordings))
-    english = is_english(query.text) or (query.text.isascii() and len(query.text) <= INTERJECTION)
-    memory_need = need(vectors[0], view.model) if vectors and english else 0.0  # its weights are of English texts
+    memory_need = need(vectors[0], view.model) if vectors and _is_read_for_need(query.text, view.model) else 0.0
     share = turn_weight(len(content_terms(query.text))) if query.recent else 0.0
     if vectors and share and (before := embed(text[:READ_CHARS] for text in query.recent[-TURNS:] if text.strip())):
         vectors[0] = blend_turns(vectors[0], before, share)
     return _EmbeddedQuery(query, wordings, vectors, memory_need)
+
+
+def _is_read_for_need(text: str, model: str | None) -> bool:
+    """Whether the weights of ``need`` hold for a text: those of the default embedder, for English."""
+    return model in DEFAULT_MODELS and ((text.isascii() and len(text) <= INTERJECTION) or is_english(text))
 
 
 def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
@@ -712,12 +716,16 @@ def mood_and_weight(
 
 
 def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
-    """Mean mood of the user's last turns in the session, weighted by confidence; None if they show none."""
+    """Mean mood of the user's last turns in the session, weighted by confidence; None if they show none.
+
+    Those of others count where no turn has the user's name, or none.
+    """
     if scope.session is None:
         return None
     filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session, role="user")
-    turns = runtime.store.list_messages(scope.user, filters, limit=MOOD_TURNS, newest=True)
-    return estimate.mean(estimate.emotions([turn.content for turn in turns]))
+    turns = runtime.store.list_messages(scope.user, filters, limit=MOOD_TURNS_READ, newest=True)
+    own = [turn for turn in turns if turn.name is None or turn.name.casefold() == scope.user.casefold()]
+    return estimate.mean(estimate.emotions([turn.content for turn in (own or turns)[-MOOD_TURNS:]]))
 
 
 def mood_proximities(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:

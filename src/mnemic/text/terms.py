@@ -149,6 +149,16 @@ def _with_characters(words: list[str]) -> tuple[str, ...]:
     return tuple(map(_stem, words)) + tuple(dict.fromkeys(singles))
 
 
+WRITTEN = re.compile(rf"[\w{MARKS}]+")
+
+
+def written_words(text: str) -> frozenset[str]:
+    """The words of a text that may be names, without accents: small letters count only where a text begins with one."""
+    words = WRITTEN.findall(text)
+    casual = words[:1] and words[0][0].islower()
+    return frozenset(without_accents(word.casefold()) for word in words if casual or not word.islower())
+
+
 def index_terms(text: str) -> tuple[str, ...]:
     """Every term of a document, stop words included, so that all text can be found."""
     return _with_characters(_words(text))

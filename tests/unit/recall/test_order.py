@@ -17,7 +17,7 @@ from mnemic.vectors import base_cosine, eased
 MODEL = "all-MiniLM-L6-v2"
 
 
-def said(question, *lines, alike=0.6, cosine=0.6, farther=0.02, people=False, updates=(), earlier=()):
+def said(question, *lines, alike=0.6, cosine=0.6, farther=0.02, people=-1, updates=(), earlier=()):
     """Hits in this order, each said after the one before it, or at these ranks in time; ``updates``: of each as the later one."""
     terms = query_terms(question)
     count = len(lines)
@@ -27,7 +27,7 @@ def said(question, *lines, alike=0.6, cosine=0.6, farther=0.02, people=False, up
         cosines=np.array([cosine - n * farther for n in range(count)], np.float32),
         alike=np.full((count, count), alike, np.float32) + np.float32(1 - alike) * np.eye(count, dtype=np.float32),
         has_terms=np.array([[term in content_terms(line) for term in terms] for line in lines]),
-        people=np.full(count, people),
+        people=np.broadcast_to(people, count),
         updates=told(updates) if updates else update_odds(question, lines, MODEL),
     )
 
@@ -101,10 +101,11 @@ def test_the_order_stays_where_the_past_is_asked_for_unless_it_is_asked_as_of_th
     assert asked(question, *lines, alike=0.9, at_a_time=True) == [1, 0]
 
 
-def test_people_who_talk_with_each_other_are_left_in_order():
-    lines = ("I live in Rome.", "I live in Oslo now.")
-    assert asked("Where does Ana live?", *lines) == [1, 0]
-    assert asked("Where does Ana live?", *lines, people=True) == [0, 1]
+def test_people_who_talk_with_each_other_update_their_own_words_alone():
+    question, *lines = "Who is my dentist?", "My dentist is Dr. Costa.", "I go to Dr. Haas now, my new dentist."
+    assert asked(question, *lines) == [1, 0]
+    assert asked(question, *lines, people=(1, 2)) == [0, 1]
+    assert asked(question, *lines, people=(2, 2)) == [1, 0]
 
 
 def test_a_long_text_is_read_where_it_answers(monkeypatch):
@@ -335,7 +336,7 @@ class TestWhatOutlasts:
         assert self.order() == [1, 0]
 
     @pytest.mark.parametrize(
-        "given", [{"update": -0.5}, {"alike": 0.3}, {"cosine": 0.9, "farther": 0.2}, {"people": True}]
+        "given", [{"update": -0.5}, {"alike": 0.3}, {"cosine": 0.9, "farther": 0.2}, {"people": (1, 2)}]
     )
     def test_the_later_one_stays_where_it_may_update_or_is_of_something_else(self, given):
         assert self.order(**given) == [0, 1]
