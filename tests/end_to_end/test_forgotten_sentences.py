@@ -77,7 +77,7 @@ def test_a_message_goes_with_what_it_says_and_comes_back_with_it():
         assert memory.search("work", k=1)[0].text == f"[...] {FACTS[2]}"
         assert memory.get("m1").content == f"{FACTS[1]} {FACTS[2]}"  # evidence is never rewritten
 
-        back = memory.restore(dentist, home)
+        back = memory.restore([dentist, home])
         assert [(r.id, r.outcome) for r in back] == [(dentist, "restored"), (home, "restored"), ("m0", "restored")]
         assert all(fact in recalled(memory) for fact in FACTS[:3])
 
@@ -115,7 +115,7 @@ def test_what_is_restored_in_another_record_brings_back_the_same(parts, data):
         copy.admin.import_from(file)
         live = []
         for record in (memory, copy):
-            record.restore(*gone)
+            record.restore(gone)
             memories = Counter(memory.content for memory in record.list(limit=None))
             messages = record.search("my", k=50, kinds=["message"])
             live.append(
@@ -202,7 +202,7 @@ def test_a_hidden_sentence_is_shown_again_when_its_receipt_is_restored(processed
         gone = [receipt.id for receipt in memory.forget("everything about Marcus")]
         assert memory.search("my sister", k=1)[0].text == f"[...] [...] {FACTS[1]}"
         assert memory.get("m").content.startswith("Marcus")
-        memory.restore(*gone)
+        memory.restore(gone)
         assert memory.search("my sister", k=1)[0].text == memory.get("m").content
 
 
@@ -322,6 +322,14 @@ def test_receipts_quote_nothing_that_was_forgotten_and_say_one_thing_of_each_rec
         assert {(one.id, one.outcome) for one in done} == {(one.id, one.outcome) for one in preview}
 
 
+def test_a_sentence_that_is_a_memory_too_has_one_receipt():
+    with told("I live in Lisbon with my sister Clara. I am allergic to walnuts and to kiwis.") as memory:
+        preview = memory.forget("everything about walnuts", dry_run=True)
+        done = memory.forget("everything about walnuts")
+    assert len({receipt.id for receipt in preview}) == len(preview)
+    assert [(one.id, one.outcome) for one in done] == [(one.id, one.outcome) for one in preview]
+
+
 def test_messages_as_others_are_to_see_them():
     with told(f"{FACTS[0]} {FACTS[1]}", FACTS[2]) as memory:
         memory.forget(ids=[of(memory, FACTS[0])])
@@ -363,7 +371,7 @@ def test_what_is_restored_is_listed_as_before_and_no_sentence_of_the_assistant_i
         for _ in range(times):
             gone = [receipt.id for receipt in memory.forget("everything about Marcus") if receipt.changed]
             assert "Marcus" not in recalled(memory)
-            memory.restore(*gone)
+            memory.restore(gone)
             assert Counter(record.content for record in memory.list(limit=None)) == before
         memory.process()
         told = " ".join(f"{about} {fact}" for about, fact, assistant in said if not assistant)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, NotFound, StoreError
 from mnemic.knowledge.candidates import with_description
-from mnemic.knowledge.reconciliation import contradicts, time_said
+from mnemic.knowledge.reconciliation import BY_MODEL, contradicts, time_said
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime, Throttle
 from mnemic.runtime.settings import Consolidator
@@ -102,8 +102,7 @@ def _score_candidates(
     if named is not None:
         selected &= np.isin(candidates.doc, named)
     if not selected.all():
-        columns = Candidates.__dataclass_fields__
-        candidates = Candidates(**{name: getattr(candidates, name)[selected] for name in columns})
+        candidates = candidates[selected]
         rows = view.columns.rows_of(candidates.doc)
     worth = importances(candidates.salience, candidates.boost, candidates.last_use, moment)
     return _ScoredCandidates(view, candidates, worth, rows)
@@ -169,7 +168,7 @@ def _store_plan(runtime: Runtime, scope: Scope, settings: Consolidator, ids: Seq
     try:
         plan = _plan_cycle(runtime, scope, settings, ids, mark=True)
         if plan is not None:
-            runtime.store.apply(scope.user, [plan.change], model=runtime.indexer.embedder.id)
+            runtime.store.apply(scope.user, [plan.change])
     finally:
         with suppress(StoreError):  # unmark the seeds that were not judged; if this fails, the next cycle does it
             runtime.store.lifecycle.release()
@@ -180,10 +179,8 @@ def undo(runtime: Runtime, scope: Scope, id: str) -> Receipt:
     """Revert a consolidation, including the texts it changed."""
     with runtime.processing:
         before = runtime.store.lifecycle.previous_texts(scope.user, id)
-        embedder = runtime.indexer.embedder
-        indexed = zip(before, runtime.indexer.indexing(before, embedder), strict=True)
-        texts = [Revise(record=r, indexing=index) for r, index in indexed]
-        return runtime.store.apply(scope.user, [Undo(id=id), *texts], model=embedder.id)[0]
+        texts = [Revise(record=r, indexing=index) for r, index in runtime.indexer.indexed(before)]
+        return runtime.store.apply(scope.user, [Undo(id=id), *texts])[0]
 
 
 def _report(plan: _Plan | None, began: float, *, dry_run: bool) -> ConsolidationReport:
@@ -429,14 +426,10 @@ def _decide(
     return result
 
 
-BY_MODEL = "the language model reads it so"
-
-
 def _revise_text(runtime: Runtime, record: MemoryRecord) -> Revise:
     record = with_description(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
-    (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
-    record = with_emotion(record, index.vector, runtime.indexer.embedder.id)
-    return Revise(record=record, indexing=index)
+    ((_, index),) = runtime.indexer.indexed([record])
+    return Revise(record=with_emotion(record, index), indexing=index)
 
 
 def _summary(decision: _Decision) -> ClusterSummary:

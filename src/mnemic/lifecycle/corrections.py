@@ -26,6 +26,7 @@ from mnemic.text.differences import (
     has_other_value,
     is_denied,
     kinds,
+    lists_differ,
     of_the_speaker,
     repeats,
     values,
@@ -146,7 +147,7 @@ class _Statements:
         """
         words = self.in_first_person(words)
         new, said = (values(text) - {*content_terms(about)} for text in (self.new, words))
-        return agrees(words, self.new, about) or (bool(new) and new < said)
+        return agrees(words, self.new, about) or (bool(new) and new < said and not lists_differ(words, self.new))
 
     def replies(self, records: Mapping[str, MemoryRecord]) -> set[str]:
         """Those among some records that only an assistant said."""

@@ -14,7 +14,7 @@ from itertools import chain
 from mnemic.text.differences import of_the_speaker
 from mnemic.text.english import MONTHS, TITLES, language_of, names
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import MARKS, content_terms, without_accents
+from mnemic.text.terms import MARKS, WRITTEN, content_terms, without_accents, written_words
 
 ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub clear"))
 SUBSTITUTES = frozenset(("one",))
@@ -220,16 +220,6 @@ class Request:
         return len(self.names_in(text)) == len(self.written)
 
 
-_WRITTEN = re.compile(rf"[\w{MARKS}]+")
-
-
-def written_words(text: str) -> frozenset[str]:
-    """The words of a text that may be names, without accents: small letters count only where a text begins with one."""
-    words = _WRITTEN.findall(text)
-    casual = words[:1] and words[0][0].islower()
-    return frozenset(without_accents(word.casefold()) for word in words if casual or not word.islower())
-
-
 def requested(description: str, speaker: str = "") -> Request:
     """Read what a description means, without its exceptions; ``speaker`` names the person who asks."""
     language, words, sentence = language_of(description), list[str](), ""
@@ -250,7 +240,7 @@ def requested(description: str, speaker: str = "") -> Request:
     if topic.istitle() and topic.lower() in MONTHS:
         capitalised = (*capitalised, topic)  # "everything about May" may mean a person
     named = frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms)
-    name_words = (word for name in capitalised for word in _WRITTEN.findall(name))
+    name_words = (word for name in capitalised for word in WRITTEN.findall(name))
     return Request(
         text=text if english else topic,
         topic=topic,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
-from functools import partial
 from typing import Any
 
 from mnemic import validation
@@ -22,7 +21,6 @@ from mnemic.types import (
     UNSET,
     AddMemory,
     Archive,
-    Change,
     Description,
     MemoryRecord,
     Message,
@@ -119,16 +117,15 @@ def revise(runtime: Runtime, scope: Scope, existing: MemoryRecord, changed: dict
         return Receipt(id=existing.id, outcome="rejected", reason=why)
     if all(getattr(existing, name) == getattr(record, name) for name in changed):
         return Receipt(id=existing.id, outcome="duplicate", reason="nothing changed")
-    embedder = runtime.indexer.embedder
     if reworded:
         record = with_new_description(record, existing)
-    (indexing,) = runtime.indexer.indexing([record], embedder)
+    ((_, indexing),) = runtime.indexer.indexed([record])
     if record.emotion is None or (reworded and "emotion" not in changed):
-        record = with_emotion(record, indexing.vector, embedder.id)
+        record = with_emotion(record, indexing)
     statement = _statement_of_messages(runtime, scope, existing) if reworded else None
     change = Revise(record=record, indexing=indexing, left=reworded, said=statement)
     others = left_of_others(runtime, scope, [existing]) if statement else []
-    receipt, *_ = runtime.store.apply(scope.user, [change, *others], model=embedder.id)
+    receipt, *_ = runtime.store.apply(scope.user, [change, *others])
     if statement is not None and receipt.changed:
         update_derived(runtime, scope, [statement.record.id], zone)
     return with_redactions(receipt, checked.kinds)
@@ -142,35 +139,42 @@ def _statement_of_messages(runtime: Runtime, scope: Scope, edited: MemoryRecord)
     if any(other.source_ids == edited.source_ids for other in before):
         return None
     statement = replace(edited, id=new_id("mem_"), key=None, version=1)
-    (indexing,) = runtime.indexer.indexing([statement], runtime.indexer.embedder)
+    ((_, indexing),) = runtime.indexer.indexed([statement])
     return AddMemory(record=statement, indexing=indexing)
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
-    """Remove records from searches; receipts report ids that do not exist."""
-    change = partial(Archive, reason=reason, everywhere=True)
-    return _apply_each(runtime, scope, validation.words("ids", ids), change, zone)
+    """Remove records from searches, in one transaction; receipts report ids that do not exist."""
+    named = validation.words("ids", ids)
+    while True:
+        known = runtime.store.docs_of(scope.user, named)
+        changes = [Archive(id=id_, reason=reason, everywhere=True) for id_ in named if id_ in known]
+        try:
+            applied = iter(runtime.store.apply(scope.user, changes) if changes else ())
+        except NotFound:  # one was erased meanwhile
+            continue
+        break
+    receipts = [next(applied) if id_ in known else _unknown(runtime, id_) for id_ in named]
+    return Receipts([*receipts, *update_derived(runtime, scope, named, zone)])
 
 
 def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Bring archived records back."""
-    return _apply_each(runtime, scope, validation.words("ids", ids), Restore, zone)
-
-
-def _apply_each(
-    runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[..., Change], zone: tzinfo
-) -> Receipts:
-    """Change records, then what goes with them."""
+    named = validation.words("ids", ids)
     receipts: list[Receipt] = []
-    for id_ in ids:
+    for id_ in named:
         try:
-            receipts += runtime.store.apply(scope.user, [change(id=id_)])
+            receipts += runtime.store.apply(scope.user, [Restore(id=id_)])
             if receipts[-1].outcome == "restored":
                 archive_omission(runtime, scope, id_)
-        except NotFound as error:
-            reason = runtime.secrets.redacted(str(error))[0]
-            receipts.append(Receipt(id=runtime.secrets.name(id_), outcome="rejected", reason=reason))
-    return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])
+        except NotFound:
+            receipts.append(_unknown(runtime, id_))
+    return Receipts([*receipts, *update_derived(runtime, scope, named, zone)])
+
+
+def _unknown(runtime: Runtime, id_: str) -> Receipt:
+    name = runtime.secrets.name(id_)
+    return Receipt(id=name, outcome="rejected", reason=f"This user has no record with the id {name!r}.")
 
 
 def quarantine(

@@ -126,7 +126,7 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
             live = [memory for memory in derived if memory.status != "archived" and memory.expired_at is None]
             again = revision.said_again(runtime, scope, live, change.ids)
             try:
-                counts = runtime.store.erasure.erase(scope.user, change, model=runtime.indexer.embedder.id)
+                counts = runtime.store.erasure.erase(scope.user, change)
             except Conflict:
                 continue
             erased_kin = [family.nodes[id_] for id_ in plan.erased]
@@ -136,7 +136,7 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
                 "Other writers kept deriving records from these. Nothing was erased; try again when they are idle."
             )
         if again:
-            runtime.store.apply(scope.user, again, model=runtime.indexer.embedder.id)
+            runtime.store.apply(scope.user, again)
         remade = [episode.record.id for episode in change.remade] + list(plan.restored)
         remade += revision.rewrite_summaries(runtime, scope, erased_kin, zone)
     _drop_caches(runtime, scope.user)
@@ -221,11 +221,8 @@ def _plan(runtime: Runtime, scope: Scope, family: Lineage, ids: Sequence[str]) -
         named |= more
     affected = [(records[id_], remaining[id_]) for id_ in sorted(plan.rewritten)]
     remade = episodes.rewritten(runtime, scope.user, affected, erased=plan.erased)
-    earlier = list(plan.restored.values())
-    restored = [
-        Revise(record=record, indexing=index)
-        for record, index in zip(earlier, runtime.indexer.indexing(earlier, runtime.indexer.embedder), strict=True)
-    ]
+    earlier = runtime.indexer.indexed(plan.restored.values())
+    restored = [Revise(record=record, indexing=index) for record, index in earlier]
     change = Erase(ids=tuple(sorted(plan.erased)), remade=tuple(remade), restored=tuple(restored))
     return plan, change
 

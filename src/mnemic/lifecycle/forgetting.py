@@ -30,6 +30,7 @@ from mnemic.recall.results import hit_from
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import CUT, says_something, values, without_sentences
 from mnemic.text.english import bare_words
+from mnemic.text.frames import speaks_for_someone
 from mnemic.text.markup import is_blank
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -63,7 +64,7 @@ LONGEST = 20_000
 OWN_WORDS, CLAUSE_WORDS = 2, 3
 """Fewest content words of a clause on a matter of its own within a sentence, and fewest words."""
 EXCEPTED = "nearer to what is excepted"
-MIXED, DENIED = "says something else as well", "not meant, according to the model"
+MIXED, DENIED = "says something else as well", "not meant, as it reads"
 
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
@@ -243,6 +244,8 @@ def _has_other_matter(record: Stored, request: Request) -> bool:
     """Whether a text has a sentence or clause on another matter.
 
     A clause that begins with a pronoun continues the one before. Without shared words, only a single clause is one matter.
+    Where a sentence has all words of the request, one that lacks some is of another matter, and so is one of nobody's own
+    beside the speaker's own.
     """
     named = record.value.metadata.get("path")  # a file of Claude's memory begins with its path
     text = record.value.content.removeprefix(f"{named}\n").replace(CUT, "\n\n")[:LONGEST]
@@ -256,6 +259,9 @@ def _has_other_matter(record: Stored, request: Request) -> bool:
         topic.isdisjoint(terms) and (len(terms) >= OWN_WORDS or clause in whole) and not (index and _goes_on(clause))
         for index, (clause, terms) in enumerate(clauses)
     )
+    meant = [sentence for sentence in whole if topic <= {*content_terms(sentence)}]
+    own = [sentence for sentence in meant if request.of_speaker and speaks_for_someone(sentence)]
+    others += sum(bool(meant) and sentence not in (own or meant) and not _goes_on(sentence) for sentence in whole)
     return others > (0 if count else 1)
 
 
@@ -388,9 +394,10 @@ def previewed(runtime: Runtime, scope: Scope, description: object, *, archived: 
 
 def _all_receipts(selection: Described, removed: Sequence[Receipt], emptied: Sequence[Receipt]) -> Receipts:
     """One receipt for each record: of what is removed, of the messages that go along, and of what stays."""
-    emptied_ids = {receipt.id for receipt in emptied}
+    emptied_ids, removed_ids = ({receipt.id for receipt in receipts} for receipts in (emptied, removed))
     spared = (receipt for receipt in selection.spared if receipt.id not in emptied_ids)
-    return Receipts((*removed, *map(_part_receipt, selection.parts.forgotten), *emptied, *spared))
+    parts = (_part_receipt(part) for part in selection.parts.forgotten if part.id not in removed_ids)
+    return Receipts((*removed, *parts, *emptied, *spared))
 
 
 def _part_receipt(part: MemoryRecord) -> Receipt:
@@ -409,7 +416,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     why = reason or f"forgotten as {shown(description, 200)}"
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in selection.clear]
     changes = [*removed, *_part_changes(runtime, scope.user, selection.parts, why)]
-    applied = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
+    applied = runtime.store.apply(scope.user, changes) if changes else ()
     emptied = revision.update_derived(
         runtime, scope, [change.id for change in (*removed, *selection.parts.forgotten)], zone
     )
@@ -423,16 +430,12 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
 def _part_changes(runtime: Runtime, user: str, parts: _Parts, why: str) -> list[Change]:
     """Changes that leave sentences out of messages; what a message says beside them becomes a memory of its own."""
     records = (*(replace(part, status="archived") for part in parts.forgotten), *parts.remaining)
-    existing = runtime.store.knowledge.records(user, [part.id for part in parts.remaining])
-    added = [
-        AddMemory(record=record, indexing=indexing)
-        for record, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
-    ]
+    added = [AddMemory(record=record, indexing=index) for record, index in runtime.indexer.indexed(records)]
     changes: list[Change] = [Archive(id=id_, reason=revision.APART) for id_ in parts.mixed]
     changes += [
-        Restore(id=id_)
-        for id_, record in existing.items()
-        if isinstance(record, MemoryRecord) and record.status == "archived"
+        Restore(id=memory.id)
+        for memory in runtime.store.knowledge.memories(user, [part.id for part in parts.remaining])
+        if memory.status == "archived"
     ]
     changes += added[: len(parts.forgotten)]
     changes += [Archive(id=part.id, reason=why, everywhere=True) for part in parts.forgotten]

@@ -73,7 +73,9 @@ class IdleTrigger:
 
     @contextmanager
     def run(self, scope: Scope | None = None) -> Generator[None]:
-        """A run of a framework; idle work stops while it lasts, and its end starts the idle period.
+        """A context manager for one run of a framework.
+
+        There is no idle work during the run; its end starts the idle period.
 
         Args:
             scope: see ``arm``.
@@ -116,11 +118,11 @@ class IdleTrigger:
             self._scheduler.schedule(self, 0.0)
 
     def arm(self, scope: Scope | None = None, *, seconds: float | None = None) -> None:
-        """Activity: restart the idle period.
+        """Report activity: (re)start the idle period.
 
         Args:
-            scope: the active conversation, which is summarized when idle.
-            seconds: length of the idle period; default the setting.
+            scope: the active conversation; it is summarized when the trigger fires.
+            seconds: the length of the idle period. Default: ``Idle.idle_seconds``.
 
         Raises:
             InvalidInput: an argument is not valid.

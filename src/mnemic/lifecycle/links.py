@@ -31,7 +31,8 @@ class Links:
     def add(self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = "") -> Receipt:
         """Link one memory to another; repeating a link updates its strength and reason.
 
-        ``supersedes`` also expires the target: it is no longer believed.
+        A link of the type ``supersedes`` also expires the target: it is no longer
+        believed.
 
         Args:
             source: id of the memory the link starts from.
@@ -74,7 +75,9 @@ class Links:
         return new != old and old in seen
 
     def remove(self, source: str, target: str, type: LinkType | None = None) -> Receipt:
-        """Remove the links from one memory to another, of one type or all.
+        """Remove the links from one memory to another, of one type or of all types.
+
+        If there was no such link, the outcome is ``duplicate``.
 
         Raises:
             NotFound: one of the memories does not exist.

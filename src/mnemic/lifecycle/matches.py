@@ -19,7 +19,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.differences import of_the_speaker
 from mnemic.text.english import bare_words, names, possessions
-from mnemic.text.terms import content_terms
+from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Event, MemoryRecord, Message, Scope, Stored, searchable
 from mnemic.types.records import is_trusted, last_transition
 from mnemic.vectors import Floats, Rows, ascending, top
@@ -104,10 +104,12 @@ def find(
     reread: dict[int, Floats] = {}
     if vector is not None:
         reread = _reread_vectors(runtime, request, records, whole_records, cosines)
-    compared_texts = _Compared(runtime, view, rows, records, is_near, reread, [_terms_of(record) for record in records])
+    compared_texts = _Compared(
+        runtime, view, rows, records, is_near, reread, [_terms_of(record, request) for record in records]
+    )
     cosines = compared_texts.cosines(vector, cosines)
     close, share = compared_texts.close(cosines), compared_texts.share(weights)
-    named = np.array([request.is_named_in(record.value.content) for record in records], np.bool_)
+    named = np.array([request.is_named_in(_with_owner(record, request)) for record in records], np.bool_)
     if numbers := _numbers(request.text):
         named &= np.array([not (said := _numbers(r.value.content)) or bool(numbers & said) for r in records], np.bool_)
     if request.bare and vector is not None:
@@ -119,6 +121,7 @@ def find(
     for exclusion in excluded:
         excepted |= _excepted(compared_texts, allowed, exclusion, request, worth)
     others = _about_another(runtime, view, rows, reread, request) | _owned(records, request)
+    others |= request.of_speaker & _said_by_others(view, rows, scope.user)
     return Candidates(
         records=records,
         shown=visible,
@@ -320,6 +323,14 @@ def _about_another(
     return by_holder[0] - by_holder[1] >= ANOTHERS if len(by_holder) > 1 else np.zeros(len(rows), np.bool_)
 
 
+def _said_by_others(view: View, rows: Rows, user: str) -> NDArray[np.bool_]:
+    """Whether records are of another speaker than the user; of none, unless one of the speakers has the user's name."""
+    codes = {name: code for name, code in view.columns.names.speaker.items() if name}
+    own = [code for name, code in codes.items() if index_terms(name)[:1] == index_terms(user)[:1]]
+    speakers = view.columns.speaker[rows]
+    return (speakers > 0) & ~np.isin(speakers, own) & bool(own)
+
+
 def _owned(records: Sequence[Stored], request: Request) -> NDArray[np.bool_]:
     """Whether what is the speaker's own in a request is only somebody else's in records: "Petra's locker number"."""
     if not request.of_speaker:
@@ -336,15 +347,25 @@ def _owned(records: Sequence[Stored], request: Request) -> NDArray[np.bool_]:
     return np.array([bool(own) and own.isdisjoint(("my", "our")) for own in owners], np.bool_)
 
 
-def _terms_of(record: Stored) -> set[str]:
-    """What a record says; whose words it is does not count."""
+def _with_owner(record: Stored, request: Request) -> str:
+    """What a record says, with its speaker before what the request calls theirs: "Lena's daughter", of Lena's "my daughter"."""
+    speaker = record.value.name if isinstance(record.value, Message) else getattr(record.value, "speaker", None)
+    if not speaker or request.names.isdisjoint(content_terms(speaker)):
+        return record.value.content
+    things = {*request.terms} - request.names
+    owns = any(owner in ("my", "our") and named & things for owner, named, _ in possessions(record.value.content))
+    return f"{speaker}: {record.value.content}" if owns else record.value.content
+
+
+def _terms_of(record: Stored, request: Request) -> set[str]:
+    """What a record says; whose words it is counts only where it has what the request calls theirs."""
     value = record.value
     labels = (
         (*value.tags, *value.keywords, value.category or "", value.summary or "")
         if isinstance(value, MemoryRecord)
         else ()
     )
-    return {*content_terms(value.content), *content_terms(" ".join(labels))}
+    return {*content_terms(_with_owner(record, request)), *content_terms(" ".join(labels))}
 
 
 def by_rules(request: Request, candidates: Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -449,10 +470,10 @@ def by_network(
 
     They are compared with what was forgotten before, too: to ask twice takes nothing that was kept the first time.
     """
-    odds = _read_odds(runtime, scope, description, candidates)
+    odds = _read_odds(runtime, scope, description, request, candidates)
     values = {*odds.values()}  # what is said twice counts once
     if forgotten is not None:
-        values |= {*_read_odds(runtime, scope, description, forgotten).values()}
+        values |= {*_read_odds(runtime, scope, description, request, forgotten).values()}
     *_, second, best = (-ALONE, -ALONE, *sorted(values))
     meant = {i: own + AHEAD * (own - (best if own < best else second)) >= MEANT_FROM for i, own in odds.items()}
     return {i: yes for i, yes in meant.items() if yes or (odds[i] < DOUBTED and not request.broad)}
@@ -463,9 +484,11 @@ def nearest_first(candidates: Candidates) -> list[int]:
     return np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
 
 
-def _read_odds(runtime: Runtime, scope: Scope, description: str, candidates: Candidates) -> dict[int, float]:
+def _read_odds(
+    runtime: Runtime, scope: Scope, description: str, request: Request, candidates: Candidates
+) -> dict[int, float]:
     """The log odds that the nearest short records are meant; none without the network."""
-    texts = {i: candidates.shown[i].value.content for i in nearest_first(candidates) if not candidates.asks[i]}
+    texts = {i: _with_owner(candidates.shown[i], request) for i in nearest_first(candidates) if not candidates.asks[i]}
     near = [i for i, text in texts.items() if len(text) <= READ][:MOST_READ]
     pairs = [(of_the_speaker(description, scope.user), of_the_speaker(texts[i], scope.user)) for i in near]
     odds = REQUESTS.log_odds(pairs, runtime.indexer.embedder.id)

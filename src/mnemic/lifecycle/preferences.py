@@ -28,10 +28,12 @@ LONGEST_KEY = 200
 
 @redact_errors
 class Preferences(MutableMapping[str, Any]):
-    """The preferences of a handle's user, at the level of its project if it has one.
+    """The preferences of a handle's user, or of its project if it has one; a mapping.
 
-    Keys are strings, values any JSON. Setting a key again expires the earlier value, which is kept as history: see
-    ``memory.search(..., at=...)``. Reading falls back from the project to the user.
+    Keys are strings, values are any JSON. Setting a key again expires the earlier
+    value, which is kept in the history and can be found with
+    ``memory.search(..., at=...)``. A key that is not set in the project is looked up
+    among those of the user.
     """
 
     def __init__(self, runtime: Runtime, scope: Scope, zone: tzinfo) -> None:
@@ -75,12 +77,10 @@ class Preferences(MutableMapping[str, Any]):
             category="preference", importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value},
             project=self._scope.project, tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip
-        embedder = self._runtime.indexer.embedder
-        index = self._runtime.indexer.indexing([record], embedder)[0]
-        record = with_emotion(record, index.vector, embedder.id)
-        changes.append(AddMemory(record=record, indexing=index, settle=True))
+        ((_, index),) = self._runtime.indexer.indexed([record])
+        changes.append(AddMemory(record=with_emotion(record, index), indexing=index, settle=True))
         changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
-        stored = self._runtime.store.apply(self._scope.user, changes, model=embedder.id)
+        stored = self._runtime.store.apply(self._scope.user, changes)
         if not stored[len(old)].changed and to_json(_value(self._at_level(name)[-1])) != encoded:
             raise Conflict(f"The preference {name!r} was not stored: {stored[len(old)].reason}. Set it again.")
 

@@ -60,8 +60,7 @@ def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzi
 
 def _cited(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> set[str]:
     """What some memories were made of: a language model may have told them in other words, in episodes as well."""
-    records = runtime.store.knowledge.records(scope.user, [*ids]).values()
-    return {id_ for record in records if isinstance(record, MemoryRecord) for id_ in record.source_ids}
+    return {id_ for memory in runtime.store.knowledge.memories(scope.user, ids) for id_ in memory.source_ids}
 
 
 def archive_omission(runtime: Runtime, scope: Scope, id: str) -> None:
@@ -85,8 +84,7 @@ def _rejoin(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:
     }
     sources |= {str(record.id) for record in restored if isinstance(record, Message)}
     for id_, derived_ids in runtime.store.relations.memories_of(scope.user, sorted(sources)).items():
-        records = runtime.store.knowledge.records(scope.user, derived_ids).values()
-        derived = [record for record in records if isinstance(record, MemoryRecord)]
+        derived = runtime.store.knowledge.memories(scope.user, derived_ids)
         omissions = [memory.id for memory in derived if is_omission(memory) and _is_live(memory)]
         if omissions:
             runtime.store.apply(scope.user, [Archive(id=omission_id, reason=SHOWN) for omission_id in omissions])
@@ -128,7 +126,7 @@ def _is_live(record: MemoryRecord) -> bool:
 def evidence(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> dict[str, list[MemoryRecord]]:
     """The messages that memories were taken from and that say what they say, with these memories."""
     by_message: dict[str, list[MemoryRecord]] = {}
-    memories = [r for r in runtime.store.knowledge.records(scope.user, [*ids]).values() if isinstance(r, MemoryRecord)]
+    memories = runtime.store.knowledge.memories(scope.user, ids)
     sources = sorted({id_ for memory in memories for id_ in memory.source_ids})
     for id_, message in runtime.store.knowledge.records(scope.user, sources).items():
         derived = [memory for memory in memories if id_ in memory.source_ids]
@@ -205,13 +203,13 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
     if user_id is None or not docs:
         return
     if changes := _memory_changes(runtime, scope, ids):
-        runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id)
+        runtime.store.apply(scope.user, changes)
     for _ in range(ATTEMPTS):
         # every episode that contains them, because a parent of a merged one may have been restored by hand
         stored = runtime.store.fetch(user_id, runtime.store.relations.episodes_of(scope.user, ids))
         changes = [change for episode in stored.values() for change in _episode_changes(runtime, scope, episode)]
         try:
-            receipts = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
+            receipts = runtime.store.apply(scope.user, changes) if changes else ()
         except Conflict:
             continue
         if all(receipt.changed for receipt in receipts):
@@ -244,17 +242,15 @@ def _memory_changes(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[
     """Changes of the memories derived from messages."""
     by_message = runtime.store.relations.memories_of(scope.user, ids)
     silent = {id_ for id_ in by_message if _is_silent(runtime, scope, id_)}
-    ids = sorted({id_ for derived in by_message.values() for id_ in derived})
-    records = runtime.store.knowledge.records(scope.user, ids)
+    derived = sorted({id_ for ids in by_message.values() for id_ in ids})
     changes, lost = list[Change](), list[MemoryRecord]()
-    for id_, record in records.items():
-        assert isinstance(record, MemoryRecord)
+    for record in runtime.store.knowledge.memories(scope.user, derived):
         archived = record.status == "archived"
         if any(runtime.store.get(scope.user, source).status == "archived" for source in record.source_ids):
-            changes += [] if archived else [Archive(id=id_, reason=EMPTY)]
+            changes += [] if archived else [Archive(id=record.id, reason=EMPTY)]
             lost += [] if archived or record.expired_at else [record]
-        elif archived and (silent.intersection(record.source_ids) or _archived_as(runtime, scope, id_, EMPTY)):
-            changes.append(Restore(id=id_))
+        elif archived and (silent.intersection(record.source_ids) or _archived_as(runtime, scope, record.id, EMPTY)):
+            changes.append(Restore(id=record.id))
     return [*changes, *said_again(runtime, scope, lost, by_message)]
 
 
@@ -284,8 +280,7 @@ def said_again(runtime: Runtime, scope: Scope, memories: Iterable[MemoryRecord],
                 own = {name: getattr(again, name) for name in _OF_MESSAGE}
                 records.append(replace(memory, version=1, status="short_term", access_count=0, **own))
                 break
-    indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
-    return [AddMemory(record=record, indexing=index) for record, index in zip(records, indexing, strict=True)]
+    return [AddMemory(record=record, indexing=index) for record, index in runtime.indexer.indexed(records)]
 
 
 def _is_silent(runtime: Runtime, scope: Scope, id: str) -> bool:

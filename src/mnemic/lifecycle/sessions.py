@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from itertools import pairwise
 
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import NotFound
+from mnemic.ingest import stable_id
 from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.recall.procedures import is_tool_name, tools_used
@@ -51,7 +51,10 @@ class Sessions:
         self._runtime, self._scope, self._zone = runtime, scope, zone
 
     def current(self) -> SessionView:
-        """The current conversation of the handle: messages, tools, preferences, and ids that contexts delivered."""
+        """The handle's conversation so far: messages, tools, preferences, recalled ids.
+
+        Without a session, ``id`` is None and there are no messages.
+        """
         messages = _messages(self._runtime, self._scope)
         return SessionView(
             id=self._scope.session, messages=tuple(messages), tools=_tools(messages),
@@ -60,10 +63,17 @@ class Sessions:
         )  # fmt: skip
 
     def end(self) -> Receipt | None:
-        """Process the handle's conversation and keep a summary of it for a week; None for an empty conversation.
+        """Process the user's waiting messages, and summarize the handle's conversation.
 
-        ``get_memory_context()`` without a query shows the summary at the start of a new session. Ending a conversation
-        again writes the next version of its summary.
+        All waiting messages of the user are processed, also those of other
+        conversations. The summary is kept for a week
+        (``RetentionPolicy.session_summary_days``); ``get_memory_context()`` without a
+        query shows it at the start of a new session. Ending a conversation again writes
+        the next version of its summary.
+
+        Returns:
+            The receipt of the summary; None if the conversation is empty or the handle
+            has no session.
         """
         pipeline.process(self._runtime, self._scope, self._zone, limit=None, progress=None)
         self._runtime.delivered.forget(self._scope)
@@ -131,16 +141,15 @@ def _summarize_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
     if not messages or scope.session is None:
         return None
     record = _record(runtime, scope, messages, _topics(runtime, scope, messages), now().astimezone(zone))
-    embedder = runtime.indexer.embedder
     existing = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
     if not isinstance(existing, MemoryRecord):
         if runtime.store.knowledge.duplicates(scope.user, [record]):  # two short ones of one day
             name = scope.session if is_tool_name(scope.session) else record.id
             record = replace(record, content=f"{record.content} Name: {name}.")
-        (index,) = runtime.indexer.indexing([record], embedder)
-        record = with_emotion(record, index.vector, embedder.id)
+        ((record, index),) = runtime.indexer.indexed([record])
+        record = with_emotion(record, index)
         try:
-            return runtime.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
+            return runtime.store.apply(scope.user, [AddMemory(record=record, indexing=index)])[0]
         except NotFound:
             return Receipt(id=record.id, outcome="rejected", reason="the session changed meanwhile; end it again")
     if existing.metadata.get("message_count") == len(messages) and existing.content.startswith(record.content):
@@ -150,10 +159,10 @@ def _summarize_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
         return Receipt(id=existing.id, outcome="rejected", reason=FORGOTTEN)
     trust = min(record.trust, existing.trust)  # its earlier sources are kept
     record = replace(record, version=existing.version + 1, created_at=existing.created_at, trust=trust)
-    (index,) = runtime.indexer.indexing([record], embedder)
-    record = with_emotion(record, index.vector, embedder.id)
+    ((record, index),) = runtime.indexer.indexed([record])
+    record = with_emotion(record, index)
     restores = [Restore(id=existing.id)] if archived else []  # it had expired, and the conversation continued
-    return runtime.store.apply(scope.user, [*restores, Revise(record=record, indexing=index)], model=embedder.id)[-1]
+    return runtime.store.apply(scope.user, [*restores, Revise(record=record, indexing=index)])[-1]
 
 
 def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[str]:
@@ -179,8 +188,7 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
 
 def summary_id(scope: Scope) -> str:
     """The id of the summary of a session."""
-    digest = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
-    return f"sum_{digest}"
+    return stable_id("sum_", scope.project or "", str(scope.session))
 
 
 def _record(

@@ -72,7 +72,20 @@ _EMPTY = frozenset(content_terms(" ".join(_FILLERS)))
 _JOINED = frozenset(("and", "or"))
 _BETWEEN = frozenset(("before", "after", "than"))
 """Stop words that relate what stands on either side of them."""
-_OPENING = re.compile(r"(?:my|our|his|her|their|your) ([\w-]+)")
+_ITEM = rf"[\w{MARKS}-]{{1,40}}"
+_LISTED = re.compile(
+    rf"\b(?=({_ITEM})(?:,? (?:and|or) (?:(?:an?|the|my|our) )?({_ITEM})|, ({_ITEM})(?:, {_ITEM}){{0,20}},? (?:and|or) ))",
+    re.IGNORECASE,
+)
+"""Two neighbours of an enumeration."""
+_QUALIFIERS = frozenset(
+    """all some most many several few fewer less least more only except almost nearly partly may might could
+    should would must plan plans planned planning want wants wanted hope hopes hoped intend intends intended try tries tried
+    trying consider considers considering was were had always usually often sometimes""".split()
+)
+"""Words of how much, how surely or when: two statements that say the same have the same ones."""
+_ONE = re.compile(r"\bone (?=(?:minute|hour|day|night|week|weekend|month|year)\b)")
+_OPENING = re.compile(r"(?:my|our|his|her|their|your|[\w-]+'s) ([\w-]+)")
 CHANGED = frozenset(
     content_terms(
         """moved changed switched raised lowered increased reduced cut became turned went started set updated meant corrected"""
@@ -99,7 +112,8 @@ _CLAUSE = re.compile(r"[,;:]\s+|(?<!\s)\s+(?:(?:and|but|while)\s+|(?=(?:not|inst
 def _numbers(words: list[str], text: str) -> frozenset[str]:
     """Numbers in digits, those up to twenty also where they are words, with the half of the day of a time."""
     numerals = {numeral.replace(" ", "") for numeral in _NUMERALS.findall(text.lower())}
-    return frozenset(numerals) | {_DIGITS.get(word, word) for word in words if word in _NUMBER_WORDS}
+    one = {"1"} if _ONE.search(text.lower()) else set[str]()
+    return frozenset(numerals) | one | {_DIGITS.get(word, word) for word in words if word in _NUMBER_WORDS}
 
 
 def _names(text: str, lowered: set[str], known_names: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -136,10 +150,13 @@ def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names
     openings = [(match[0].casefold() if (match := WORDS.match(text)) else "").partition("'")[0] for text in texts]
     if len(set(openings) & names) == 2 and not all(_JOINED & set(text.split()[1:3]) for text in texts):
         return True
+    texts = [text.lower().replace("\u2019", "'") for text in texts]
     for text, other, other_terms in ((*texts, terms[1]), (*reversed(texts), terms[0])):
-        if opening := _OPENING.match(text.lower()):
-            nouns = content_terms(opening[1])
-            if (nouns and nouns[0] not in other_terms) or ("-" in opening[1] and opening[1] not in other.lower()):
+        if opening := _OPENING.match(text):
+            nouns, owner = content_terms(opening[1]), opening[0].partition("'")
+            if owner[1] and owner[0] not in STOP_WORDS and other.startswith(f"{owner[0]} "):  # "Ana's son" and "Ana"
+                return True
+            if (nouns and nouns[0] not in other_terms) or ("-" in opening[1] and opening[1] not in other):
                 return True
     return False
 
@@ -240,10 +257,25 @@ def differs(first: str, second: str) -> Difference | None:
     ]
     if _is_reordered(ordered, (first, second)):
         return "role"
+    if sets[0] & _QUALIFIERS != sets[1] & _QUALIFIERS or lists_differ(first, second):
+        return "value"
     directions = [("from" in words) - ("to" in words) for words in sets]
     if sets[0] & _PLACES != sets[1] & _PLACES or directions[0] * directions[1] < 0:
         return "value"
     return "value" if _replaces_words(*terms) else None
+
+
+def lists_differ(first: str, second: str) -> bool:
+    """Whether one of two statements has an item beside one that both have: "penicillin" and "penicillin and latex"."""
+    terms = [{*content_terms(text)} for text in (first, second)]
+    for text, other in zip((first, second), reversed(terms), strict=True):
+        for first_item, *others in _LISTED.findall(text):
+            items = (first_item, "".join(others))
+            sides = [{*content_terms(item)} for item in items]
+            verbs = any(item.islower() and may_be_a_verb(item) for item in items)
+            if all(sides) and not verbs and (sides[0] <= other) != (sides[1] <= other):
+                return True
+    return False
 
 
 def values(text: str) -> frozenset[str]:
@@ -285,6 +317,8 @@ def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") ->
         speaker: the name of whoever says the text, which a statement has in place of "I".
     """
     statement = of_the_speaker(statement, speaker)
+    if lists_differ(text, statement):
+        return False
     matter_terms, statement_terms = values(matter) | {*content_terms(matter)}, {*content_terms(statement)}
     matter_terms = frozenset[str]() if statement_terms <= matter_terms else matter_terms
     statement_values = values(statement) - matter_terms

@@ -245,7 +245,7 @@ TOLD = {
     "salary": "My salary is paid on the 3rd",
     "tea": "I like green tea",
 }
-NOT_MEANT = "kept: not meant, according to the model: "
+NOT_MEANT = "kept: not meant, as it reads: "
 
 
 def meaning(*texts):
@@ -649,7 +649,7 @@ def test_erasing_by_description_leaves_no_sentence_in_a_message_unsaid(memory, h
     with pytest.raises(InvalidInput, match=r"say more: 'm1'\. Nothing was erased"):
         memory.forget("my salary", hard=True)
     assert {record.id for record in memory.list()} == before - gone
-    memory.restore(*gone)
+    memory.restore(gone)
     assert {record.id for record in memory.list()} == before
 
 

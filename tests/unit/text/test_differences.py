@@ -9,6 +9,7 @@ from mnemic.text.differences import (
     agrees,
     differs,
     has_exchanged,
+    lists_differ,
     of_the_speaker,
     restates,
     says,
@@ -104,6 +105,15 @@ SAME = [
         ("Frontend developers use tabs", "Backend developers use tabs", "value"),
         ("Enable the cache", "Disable the cache", "value"),
         ("We fly from Rome", "We fly to Rome", "value"),
+        ("Ana is allergic to peanuts.", "Ana's son is allergic to peanuts.", "role"),
+        ("Joel teaches his daughter physics.", "Joel's daughter teaches him physics.", "role"),
+        ("The fair costs at least 14,000 euros.", "The fair costs at most 14,000 euros.", "value"),
+        ("Only Lena can deploy the site.", "Lena can deploy the site.", "value"),
+        ("Tom plans to move to Oslo in May.", "Tom moved to Oslo in May.", "value"),
+        ("The printer was on the first floor.", "The printer is on the first floor.", "value"),
+        ("I'm allergic to penicillin.", "I'm allergic to penicillin and latex.", "value"),
+        ("My team is Ana, Ben and Cleo.", "My team is Ana and Ben.", "name"),
+        ("My notice period is three months.", "My notice period is one month.", "number"),
     ],
 )
 def test_another_value_differs(first, second, what):
@@ -269,3 +279,8 @@ def test_what_a_model_tells_of_the_user_is_in_the_first_person(told):
 @pytest.mark.parametrize("noun", ["account", "manual", "interface", "agent", "story"])
 def test_the_user_before_a_noun_is_not_the_speaker(noun):
     assert of_the_speaker(f"The user {noun} of the wiki is closed.") == f"The user {noun} of the wiki is closed."
+
+
+@pytest.mark.parametrize("part", ["a-", "a, ", "and ", "a, a-", "Ana's ", "a"])
+def test_lists_are_read_in_linear_time(part):
+    assert not lists_differ(part * 30_000, "penicillin and latex")
