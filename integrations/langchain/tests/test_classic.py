@@ -114,7 +114,7 @@ def test_messages_instead_of_text(memory: Memory, scripted: Any) -> None:
     assert [m.type for m in model.seen[0]] == ["human", "human", "ai", "human"]
 
 
-@pytest.mark.parametrize(("k_recent", "lines"), [(0, 0), (1, 1), (3, 3), (10, 4)])
+@pytest.mark.parametrize(("k_recent", "lines"), [(0, 0), (1, 1), (2, 2), (3, 2), (10, 4)])
 def test_how_many_recent_messages(memory: Memory, k_recent: int, lines: int) -> None:
     kept = MnemicMemory(memory=memory, session="s1", k_recent=k_recent, max_tokens=1)
     kept.save_context({"input": "one"}, {"output": "two"})

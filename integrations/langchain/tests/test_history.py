@@ -45,9 +45,10 @@ EVERY_KIND: list[BaseMessage] = [
 @pytest.mark.parametrize("message", EVERY_KIND, ids=lambda m: f"{m.type}-{m.id}")
 def test_a_message_comes_back_equal(memory: Memory, message: BaseMessage) -> None:
     history = MnemicChatMessageHistory(memory, "s1")
-    history.add_message(message)
-    assert history.messages == [message]
-    assert type(history.messages[0]) is type(message)
+    before = [AIMessage("", id="a1", tool_calls=[CALL])] if isinstance(message, ToolMessage) else []
+    history.add_messages([*before, message])
+    assert history.messages == [*before, message]
+    assert type(history.messages[-1]) is type(message)
 
 
 def test_order_survives_a_restart(tmp_path: Path) -> None:
@@ -360,3 +361,35 @@ def test_the_latest_messages_begin_with_no_result_whose_call_is_left_out(memory:
     )
     assert [message.type for message in MnemicChatMessageHistory(memory, "s", limit=2).messages] == ["ai"]
     assert MnemicChatMessageHistory(memory, "s").messages[0].name == "Eva"
+
+
+RUN = [
+    HumanMessage("What is the account of the landlord?", id="q"),
+    AIMessage("", id="call", tool_calls=[CALL]),
+    ToolMessage("Banco Azul, branch 77", tool_call_id="c1", id="result"),
+    AIMessage("It is with Banco Azul.", id="answer"),
+    HumanMessage("Thanks.", id="thanks"),
+    AIMessage("You are welcome.", id="welcome"),
+]
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("gone", ["q", "call", "result", "answer"])
+def test_no_call_of_a_tool_stays_without_its_result(memory: Memory, gone: str, hard: bool) -> None:
+    history = MnemicChatMessageHistory(memory, "s1")
+    history.add_messages(RUN)
+    (id_,) = [record.id for record, message in zip(history.records(None), RUN, strict=True) if message.id == gone]
+    memory.forget(ids=[str(id_)], hard=hard)
+    left = [message.id for message in history.messages]
+    assert ("call" in left) == ("result" in left)
+    assert gone not in left
+    assert {"thanks", "welcome"} <= {*left}
+
+
+@pytest.mark.parametrize("limit", range(1, 7))
+def test_the_last_messages_begin_with_a_user_s(memory: Memory, limit: int) -> None:
+    history = MnemicChatMessageHistory(memory, "s1", limit=limit)
+    history.add_messages(RUN)
+    messages = history.messages
+    assert messages == RUN[-len(messages) :]
+    assert isinstance(messages[0], HumanMessage) or limit == 1

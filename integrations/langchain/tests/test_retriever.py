@@ -251,3 +251,12 @@ async def test_a_score_threshold(filled: Memory) -> None:
 def test_arguments_that_have_no_effect_are_refused(memory: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises((ConfigurationError, ValidationError)):
         MnemicRetriever(memory=memory, **wrong)
+
+
+@pytest.mark.parametrize("asked", ["Where is the dentist?", "I need the address of the dentist."])
+async def test_what_is_asked_in_the_thread_is_no_evidence(memory: Memory, asked: str) -> None:
+    memory.add("I moved to Lisbon.", session="before")
+    memory.add(asked, session="now")
+    retriever, config = MnemicRetriever(memory=memory, k=2), {"configurable": {"thread_id": "now"}}
+    for documents in (retriever.invoke(asked, config), await retriever.ainvoke(asked, config)):
+        assert [document.page_content for document in documents] == ["I moved to Lisbon."]

@@ -514,3 +514,17 @@ def test_what_is_recalled_stands_before_a_message_with_an_image():
         chat.put(asked)
         shown = chat.get(asked)
         assert [(message.content or "").startswith("<memory ") for message in shown] == [True, False]
+
+
+def test_what_is_left_of_a_session_begins_with_the_user(memory):
+    chat_memory = MnemicChatMemory(memory=memory, scope={"session": "s1"})
+    for role, text in (
+        ("user", "My salary is 3,100 euros."),
+        ("assistant", "Noted."),
+        ("user", "Good."),
+        ("assistant", "Fine."),
+    ):
+        chat_memory.put(ChatMessage(role=role, content=text))
+    memory.forget("my salary")
+    again = MnemicChatMemory(memory=memory, scope={"session": "s1"})
+    assert [message.content for message in again.get_all()] == ["Good.", "Fine."]

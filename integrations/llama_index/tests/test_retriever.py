@@ -136,3 +136,13 @@ async def test_in_a_chat_engine_beside_the_chat_memory(known, scripted, said, wa
 def test_arguments_are_looked_at_when_they_are_given(memory, wrong, named):
     with pytest.raises(ConfigurationError, match=named):
         MnemicRetriever(memory, **wrong)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("asked", ["Where is the dentist?", "Tell me where the dentist is."])
+async def test_what_is_being_asked_is_no_evidence(memory, asked, asynchronous):
+    memory.add("I moved to Lisbon.", session="now")
+    memory.add(asked, session="then")
+    retriever = MnemicRetriever(memory, similarity_top_k=2)
+    nodes = await retriever.aretrieve(asked) if asynchronous else retriever.retrieve(asked)
+    assert [node.text for node in nodes] == ["I moved to Lisbon."]

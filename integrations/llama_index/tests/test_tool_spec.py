@@ -182,9 +182,10 @@ async def test_arguments_are_read_as_models_write_them(memory, asynchronous):
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-async def test_the_question_that_is_being_answered_is_no_evidence(memory, asynchronous):
+@pytest.mark.parametrize("asked", ["When is my dentist appointment?", "Tell me when the dentist appointment is."])
+async def test_the_question_that_is_being_answered_is_no_evidence(memory, asynchronous, asked):
     memory.add("Ana likes hiking.", session="before")
-    memory.add("When is my dentist appointment?", session="now")
+    memory.add(asked, session="now")
     spec = MnemicToolSpec(memory)
     query = "the date of the dentist appointment"
     answer = json.loads(await spec.arecall(query) if asynchronous else spec.recall(query))

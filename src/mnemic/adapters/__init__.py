@@ -5,7 +5,7 @@ prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``thread_of``, ``sent_at``, ``evidence``,
-  ``unstored_in_session``, ``edited_out``, ``name_of``, ``Conversation``;
+  ``unstored_in_session``, ``edited_out``, ``has_forgotten``, ``name_of``, ``Conversation``;
 - storing what a run says, each message once, and a prompt that is sent again: ``store_new``, ``last_of_session``;
 - what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
@@ -38,10 +38,11 @@ from mnemic.adapters.conversations import (
     LATEST,
     Conversation,
     edited_out,
+    has_forgotten,
     last_of_session,
     name_of,
     note_edit,
-    open_questions,
+    open_requests,
     session_messages,
     session_words,
     shown_in_session,
@@ -67,8 +68,9 @@ from mnemic.ingest import text_of_parts
 __all__ = [
     "AGAIN", "COMPARED", "LATEST", "Clean", "Conversation", "Handle", "Marks", "OpenRuns", "Recall", "RecallOptions",
     "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters",
-    "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence", "hit_metadata",
-    "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit", "open_questions",
+    "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence", "has_forgotten",
+    "hit_metadata",
+    "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit", "open_requests",
     "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session",
     "store_new", "text_of_parts", "thread_of", "unstored_in_session", "with_tools", "words_of",
 ]  # fmt: skip

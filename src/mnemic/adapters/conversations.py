@@ -19,7 +19,8 @@ from mnemic.adapters.threads import Thread, ThreadMessage, Words, left_out, unan
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
-from mnemic.text.english import ASKS, traits
+from mnemic.text.english import ASKS, bare_words, is_base_form, traits
+from mnemic.text.sentences import sentences
 from mnemic.types import Message
 from mnemic.types.literals import Status
 
@@ -47,6 +48,11 @@ def session_messages(memory: Memory, session: str, limit: int | None = None, **f
     if memory.scope.project is None:  # a project that does not exist sees its own messages and those of no project
         return memory.scoped(project=f"none-{uuid.uuid4().hex}").messages(session=session, limit=limit, **filters)
     return memory.messages(session=session, reach="project", limit=limit, **filters)
+
+
+def has_forgotten(memory: Memory, session: str) -> bool:
+    """Whether something that was said in a session is forgotten; what the adapters note of it is not."""
+    return any(record.role != "system" for record in session_messages(memory, session, LATEST, status="archived"))
 
 
 def session_words(memory: Memory, session: str) -> list[Words]:
@@ -157,6 +163,11 @@ class Conversation:
         """The last messages since it began or was ended, oldest first; all for None."""
         return session_messages(self.memory, self.session, limit)
 
+    @property
+    def has_forgotten(self) -> bool:
+        """Whether a message of it was forgotten."""
+        return has_forgotten(self.memory, self.session)
+
     def end(self) -> None:
         """End the session with a summary, in every process and for good; what was said stays in long-term memory.
 
@@ -219,17 +230,25 @@ async def turn_ids(memory: AsyncMemory, thread: Thread) -> list[str]:
     return [str(record.id) for record in lately if words_of(record) in words]
 
 
-def open_questions(messages: Iterable[Message]) -> list[str]:
-    """The ids of the questions that users asked lately at the end of a session: what is being answered is no evidence.
+def open_requests(messages: Iterable[Message], *, current: bool = False) -> list[str]:
+    """The ids of what users asked lately at the end of a session: what is being answered is no evidence.
 
     Args:
         messages: the last ones, oldest first.
+        current: whether they are those of the conversation in which something is looked up, where the user's last words are
+            what is being answered, however they are put.
     """
     since, sessions = datetime.now(UTC) - AGAIN, dict[str | None, list[Message]]()
     for record in messages:
         sessions.setdefault(record.session, []).append(record)
     said = [r for last in sessions.values() for r in takewhile(lambda record: record.role == "user", reversed(last))]
-    return [str(r.id) for r in said if r.sent_at and r.sent_at >= since and traits(r.content) & ASKS]
+    return [str(r.id) for r in said if r.sent_at and r.sent_at >= since and (current or _requests(r.content))]
+
+
+def _requests(text: str) -> bool:
+    """Whether a text has a question, or a sentence that begins as a request does."""
+    begins = (bare_words(sentence.lower().removeprefix("please "))[:1] for sentence in sentences(text))
+    return bool(traits(text) & ASKS) or any(is_base_form(word) for words in begins for word in words)
 
 
 async def store_new(

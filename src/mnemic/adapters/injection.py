@@ -55,16 +55,21 @@ class RecallOptions(TypedDict, total=False):
     """What an adapter recalls, and how it is ranked.
 
     Attributes:
-        max_tokens: most tokens that recalled text may take, by default 1000; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``"weak"``, the default, shows nothing where nothing bears on the
-            question, ``"none"`` shows the nearest anyway. The text states its grade.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin with who the user is and what matters, whatever is asked, in at most half of the budget. What the
-            answer's evidence says in full is left out of it.
+        max_tokens: the maximum number of tokens of recalled text. Default: 1000; 0
+            recalls nothing.
+        min_evidence: the lowest grade of evidence that is shown. With ``"weak"``, the
+            default, nothing is shown if nothing is relevant to the question; with
+            ``"none"``, the closest records are shown anyway. The text states its grade.
+        filters: what may be recalled: fields of ``SearchFilters``, such as
+            ``{"kinds": ["memory"]}``.
+        profile: whether to begin with who the user is and what matters to them,
+            regardless of the question, in at most half of the budget. What the evidence
+            for the question already says in full is not repeated.
         recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1, by default 0.3.
-        procedures: most procedures that worked for similar requests, shown first; by default none.
+        mood: a mood to rank by, besides relevance; see ``Memory.search``.
+        emotion_weight: the weight of the mood, 0 to 1. Default: 0.3.
+        procedures: the maximum number of procedures that worked for similar requests;
+            they are shown first. Default: 0.
     """
 
     max_tokens: int

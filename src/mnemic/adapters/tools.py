@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from mnemic.adapters.binding import checked_options
-from mnemic.adapters.conversations import COMPARED, open_questions, turn_ids
+from mnemic.adapters.conversations import COMPARED, open_requests, turn_ids
 from mnemic.adapters.threads import Thread
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
@@ -121,7 +121,7 @@ class Search:
                 questions without an answer.
             **options: other arguments of ``Memory.search``.
         """
-        given = open_questions(await memory.messages(limit=COMPARED)) if exclude is None else exclude
+        given = open_requests(await memory.messages(limit=COMPARED)) if exclude is None else exclude
         left_out = [given] if isinstance(given, str) else [*given]
         left_out += await turn_ids(memory, thread) if thread else ()
         return await find(memory, query, k=min(limit, self._most), exclude=left_out, **self._ranked, **options)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from itertools import dropwhile
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 
-from langchain_mnemic.messages import entry, restored
+from langchain_mnemic.messages import accepted, entry, restored
 from mnemic import InvalidInput, Memory, Message, Scope
 from mnemic.adapters import Conversation, bound, checked_memory, thread_of
 
@@ -65,9 +64,13 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         return self.latest(self._limit)
 
     def latest(self, count: int | None) -> list[BaseMessage]:
-        """The last ``count`` messages, oldest first, without results of tools whose calls come before; all of them for None."""
-        messages = (restored(message) for message in self.records(count))
-        return [*dropwhile(lambda message: count is not None and isinstance(message, ToolMessage), messages)]
+        """The last ``count`` messages, oldest first; all of them for None.
+
+        Without what a model provider would reject: a tool's call or result without the other, because that was forgotten or is
+        not among the last ones, and then an answer before the first words of a user.
+        """
+        messages = [restored(message) for message in self.records(count)]
+        return accepted(messages, complete=count is None and not self._conversation.has_forgotten)
 
     def records(self, count: int | None) -> list[Message]:
         """The last ``count`` messages as they are stored, oldest first; all of them for None."""

@@ -195,6 +195,24 @@ def _rebuilt(message: Message) -> BaseMessage | None:
         return None
 
 
+def accepted(messages: Sequence[BaseMessage], *, complete: bool) -> list[BaseMessage]:
+    """A conversation as model providers accept it: each call of a tool with its result, and each result with its call.
+
+    The calls of the last message may still be answered. ``complete``: it begins where it began; else with a user's message.
+    """
+    begins = (n for n, message in enumerate(messages) if isinstance(message, (HumanMessage, SystemMessage)))
+    part, last = messages[0 if complete else next(begins, 0) :], messages[-1:]
+    results = {message.tool_call_id for message in part if isinstance(message, ToolMessage)}
+    calls = {
+        id(message): {str(call["id"]) for call in message.tool_calls}
+        for message in part
+        if isinstance(message, AIMessage)
+    }
+    whole = [message for message in part if calls.get(id(message), set[str]()) <= results or message in last]
+    answered = set[str]().union(*(calls.get(id(message), ()) for message in whole))
+    return [m for m in whole if not isinstance(m, ToolMessage) or m.tool_call_id in answered]
+
+
 def restored(message: Message) -> BaseMessage:
     """The LangChain message of a stored one; one from elsewhere is made by its role."""
     if (rebuilt := _rebuilt(message)) is not None:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.messages import KEPT
 from mnemic import AsyncMemory, ConfigurationError, Hit, Memory, Mood, Recipe, ScopeSource, quoted
-from mnemic.adapters import COMPARED, bound, checked_filters, checked_memory, hit_metadata, open_questions
+from mnemic.adapters import COMPARED, bound, checked_filters, checked_memory, hit_metadata, open_requests
 
 
 def _document(hit: Hit) -> Document:
@@ -127,7 +127,7 @@ class MnemicRetriever(BaseRetriever):
         if session := _thread(config):
             options["exclude"] = [
                 *options.get("exclude", ()),
-                *open_questions(handle.messages(session=session, limit=COMPARED)),
+                *open_requests(handle.messages(session=session, limit=COMPARED), current=True),
             ]
         return [_document(hit) for hit in handle.search(query, **options)]
 
@@ -144,7 +144,7 @@ class MnemicRetriever(BaseRetriever):
         handle, options = bound(self._face, self.scope, config), self._options(k, kwargs)
         if session := _thread(config):
             said = await handle.messages(session=session, limit=COMPARED)
-            options["exclude"] = [*options.get("exclude", ()), *open_questions(said)]
+            options["exclude"] = [*options.get("exclude", ()), *open_requests(said, current=True)]
         return [_document(hit) for hit in await handle.search(query, **options)]
 
 

@@ -314,10 +314,16 @@ class MnemicChatMemory(BaseMemory, RecallFields):
             self._handle.idle.arm(self._handle.scope)
 
     def _loaded(self) -> list[ChatMessage]:
-        """The latest messages of the session in long-term memory, without those that edits took out of it."""
+        """The latest messages of the session in long-term memory, without those that edits took out of it.
+
+        Where earlier ones are left out or forgotten, from the first message of the user on.
+        """
         found = adapters.session_messages(self._handle, self._session, LOADED)
         gone = adapters.edited_out(self._handle, self._session, found)
-        return [chat for message in found if message.id not in gone and (chat := as_chat(message)) is not None]
+        chats = [chat for message in found if message.id not in gone and (chat := as_chat(message)) is not None]
+        complete = len(found) < LOADED and not adapters.has_forgotten(self._handle, self._session)
+        begin = next((n for n, chat in enumerate(chats) if chat.role in (MessageRole.USER, MessageRole.SYSTEM)), 0)
+        return chats if complete else chats[begin:]
 
     def _note_edit(self) -> None:
         """Note what the buffer has again of what an edit took out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,8 +10,8 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from mnemic import AsyncMemory, Hit, Memory, Mood, Recipe, Scope, quoted
-from mnemic.adapters import bind, checked_filters, checked_options, hit_metadata
+from mnemic import AsyncMemory, Hit, Memory, Message, Mood, Recipe, Scope, quoted
+from mnemic.adapters import COMPARED, bind, checked_filters, checked_options, hit_metadata, open_requests
 
 FOR_THE_MODEL = ("speaker", "sent_at")
 """The metadata a model gets to read; the rest is for programs."""
@@ -67,12 +67,17 @@ class MnemicRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager)  # pyright: ignore[reportUnknownMemberType] - a bare Dict
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = self._memory.search(query_bundle.query_str, k=self.similarity_top_k, **self._arguments)
-        return [_node(hit) for hit in hits]
+        options = self._options(self._memory.messages(limit=COMPARED))
+        return [_node(hit) for hit in self._memory.search(query_bundle.query_str, **options)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = await self._face.search(query_bundle.query_str, k=self.similarity_top_k, **self._arguments)
-        return [_node(hit) for hit in hits]
+        options = self._options(await self._face.messages(limit=COMPARED))
+        return [_node(hit) for hit in await self._face.search(query_bundle.query_str, **options)]
+
+    def _options(self, last: Sequence[Message]) -> dict[str, Any]:
+        """The arguments of a search; what a user asks for at the end of a conversation is no evidence for the answer."""
+        exclude = [*self._arguments.get("exclude", ()), *open_requests(last)]
+        return {**self._arguments, "k": self.similarity_top_k, "exclude": exclude}
 
 
 def _node(hit: Hit) -> NodeWithScore:
