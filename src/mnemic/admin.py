@@ -73,15 +73,17 @@ class Admin:
 
     @property
     def settings(self) -> Settings:
-        """The settings in effect, which the constructor was given: ``processing``, ``consolidator``, ``idle``, ``retention``
-        and ``timezone``.
+        """The settings of this handle, as given to the constructor.
+
+        ``processing``, ``consolidator``, ``idle``, ``retention`` and ``timezone``.
         """
         return replace(self._runtime.settings, timezone=self._zone)
 
     def emotion(self, text: str) -> Emotion:
         """The mood of a text: valence, arousal and confidence.
 
-        Made for a few sentences of English. With the default embedder it uses the meaning as well as the words.
+        It is meant for a few sentences of English. With the default embedder, it
+        considers the meaning as well as the words.
 
         Raises:
             InvalidInput: the text is not a string.
@@ -103,15 +105,17 @@ class Admin:
 
         Args:
             ids: the records.
-            source: instead, all records of a source such as ``"tool_external"``, or of a tool by its name.
-            session: instead, all records of a conversation; with ``source``, those of both.
-            reason: kept in their history.
+            source: instead of ids: all records of a source such as ``"tool_external"``,
+                or of a tool, by its name.
+            session: instead of ids: all records of a conversation. With ``source``, the
+                records that match both.
+            reason: stored in the history of the records.
 
         Returns:
             A receipt for each quarantined record.
 
         Raises:
-            InvalidInput: no argument is given, or ids with another one.
+            InvalidInput: neither ids nor another argument is given, or both are.
             NotFound: there is no such record.
         """
         return edits.quarantine(
@@ -119,10 +123,12 @@ class Admin:
         )
 
     def release(self, ids: Iterable[str]) -> Receipts:
-        """Release records from quarantine, and those derived from them, unless another source of these is still there.
+        """Release records from quarantine, with the records derived from them.
+
+        A derived record stays in quarantine while another of its sources is there.
 
         Returns:
-            A receipt for each released record.
+            A receipt with the outcome ``restored`` for each released record.
 
         Raises:
             NotFound: there is no such record.
@@ -132,7 +138,8 @@ class Admin:
     def redacted(self, text: str) -> str:
         """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.
 
-        Compare this with stored texts, and derive names from it: a digest of a short secret would reveal it.
+        Use the result to compare a text with stored texts, and to derive names from a
+        text: a digest of the original could reveal a short secret.
 
         Raises:
             InvalidInput: the text is not a string.
@@ -151,9 +158,10 @@ class Admin:
         return text if rest is None else rest
 
     def without_forgotten(self, messages: Iterable[Message]) -> list[Message]:
-        """Messages of the user as recall shows them: with ``[...]`` in place of sentences that were forgotten.
+        """The messages as recall shows them, with ``[...]`` for forgotten sentences.
 
-        ``Memory.messages`` and ``get`` return what was said; use this where others are to see it.
+        ``Memory.messages`` and ``Memory.get`` return everything that was said. Use this
+        before you show messages to others.
         """
         if not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             raise InvalidInput(f"without_forgotten() takes messages, not {shown(messages)}.")
@@ -162,11 +170,13 @@ class Admin:
         return [left if left.content else whole for left, whole in zip(told, given, strict=True)]
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record and of its vector index; ``deep`` also reads every page and every text.
+        """Check every invariant of the record and of its vector index.
 
-        ``deep`` also finds secrets that were stored under another policy or an older rule: a finding names their kind
-        and the records, never the secret, and nothing is changed. A vector index that differs from the record is
-        reported as a finding and rebuilt.
+        With ``deep`` (the default), every page and every text is read as well, and
+        secrets are found that were stored under another policy or an older rule. Such a
+        finding names the kind of secret and the records, never the secret itself.
+        Nothing is changed, except that a vector index that differs from the record is
+        reported and rebuilt.
         """
         return maintenance.verify(self._runtime, deep=deep)
 
@@ -178,15 +188,17 @@ class Admin:
         before: int | None = None,
         limit: int | None = 100,
     ) -> list[Event]:
-        """The events of all of the user's records of some kinds, at every level, newest first.
+        """The events of the user's records, at every level, newest first.
 
-        An erasure leaves an event without id and content.
+        An erasure leaves an event without an id and content.
 
         Args:
             kinds: of ``message``, ``episode`` and ``memory``.
-            operations: only events of these, such as ``remember``, ``supersede``, ``promote`` or ``erase``.
-            before: only events with a lower ``sequence``: the next page after the last event of one.
-            limit: most events; None for all.
+            operations: only these operations, such as ``remember``, ``supersede``,
+                ``promote`` or ``erase``.
+            before: only events with a lower ``sequence``. For the next page, pass the
+                ``sequence`` of the last event of this one.
+            limit: maximum number of events; None for all.
 
         Raises:
             InvalidInput: an argument is not valid.
@@ -208,15 +220,18 @@ class Admin:
         limit: int | None = None,
         **filters: Unpack[Filters],
     ) -> dict[str | float | None, int]:
-        """How many records have each value of a field, the most frequent first; see ``Filters``.
+        """The number of records per value of a field, the most frequent value first.
 
         Args:
-            by: the field. Messages have no type, category or tags, memories no role: the result is empty.
+            by: the field. For a field that the kind does not have, the result is empty:
+                messages have no type, category or tags, and memories have no role.
             kind: ``message``, ``episode`` or ``memory``.
-            limit: most values; None for all.
+            limit: maximum number of values; None for all.
+            filters: see ``Filters``.
 
         Returns:
-            Numbers by value; None counts the records without one.
+            The number of records by value; the key None counts the records without a
+            value.
 
         Examples:
             >>> from mnemic import Memory
@@ -233,16 +248,18 @@ class Admin:
     def histogram(
         self, *, kind: Kind = "message", most: int = 100, **filters: Unpack[Filters]
     ) -> list[tuple[datetime, int]]:
-        """How many records were said in each of at most ``most`` periods of equal length; see ``Filters``.
+        """How many records were said per period; all periods have the same length.
 
         Args:
             kind: ``message``, ``episode`` or ``memory``.
-            most: 1 to 1,000 periods.
+            most: maximum number of periods, 1 to 1,000.
+            filters: see ``Filters``.
 
         Returns:
-            The beginning of each period, from the first record to the last, and its number of records. Periods are whole
-            hours, days or weeks in the handle's time zone. A last item with 0 says when the last period ends. Empty
-            without records.
+            The beginning of each period, from the first record to the last, with the
+            number of records in it. Periods are whole hours, days or weeks in the
+            handle's time zone. The last item is the end of the last period, with the
+            number 0. The list is empty if there are no records.
         """
         (of,) = validation.kinds([kind])
         criteria = queries.listing(self._runtime, self._scope, self._zone, Admin.histogram, filters, of)
@@ -257,23 +274,24 @@ class Admin:
         return [*zip(bounds, [*counts, 0], strict=True)]
 
     def questions(self) -> list[Question]:
-        """The last questions of this user, the last first; none unless ``RetentionPolicy.questions`` keeps some.
+        """The latest questions of this user, newest first.
 
-        They are not exported.
+        Empty unless ``RetentionPolicy.questions`` is set. Questions are not exported.
         """
         return self._runtime.store.lifecycle.questions(self._scope.user)
 
     def contexts(self) -> list[GivenContext]:
-        """The last contexts that were given for this user, the last first; none unless ``RetentionPolicy.contexts`` keeps some.
+        """The latest contexts that were returned for this user, newest first.
 
-        They are not exported.
+        Empty unless ``RetentionPolicy.contexts`` is set. Contexts are not exported.
         """
         return self._runtime.store.lifecycle.contexts(self._scope.user)
 
     def reembed(self, embedder: str | Embedder | None = None, *, progress: Progress | None = None) -> int:
-        """Recompute every vector of the record, with another embedder or the handle's own, and use that from then on.
+        """Recompute every vector of the record, for all users, and use the new ones.
 
-        Searches use the old vectors meanwhile; an interrupted call resumes when called again.
+        In the meantime, searches use the old vectors. After an interruption, call it
+        again: it resumes.
 
         Args:
             embedder: as for the constructor; ``None`` for the handle's own.
@@ -311,10 +329,11 @@ class Admin:
         return records.backup(self._runtime, folder, validation.callback("progress", progress))
 
     def rekey(self, new_key: str | bytes | None, *, progress: Progress | None = None) -> None:
-        """Encrypt a plain record, change the key of an encrypted one, or with ``None`` decrypt it, with all its users.
+        """Encrypt a plain record, or change or (``None``) remove the key of another.
 
-        Whatever happens, the record is whole under the old key or the new one.
-        Backups and exports keep the key that they were made with.
+        This covers all users of the record. If it is interrupted, the record is intact
+        under either the old key or the new one. Backups and exports keep the key that
+        they were made with.
 
         Args:
             new_key: a passphrase, or 32 bytes that are the key itself.
@@ -353,20 +372,23 @@ class Admin:
         progress: Progress | None = None,
         key: str | bytes | None = None,
     ) -> SyncReport:
-        """Merge the records of this user here and in another place; afterwards both are equal, and other users untouched.
+        """Merge the user's records here and in another place, so that both are equal.
 
-        What either side added is on both. A record that both sides changed has the last text, and its history those of
-        both. What either side erased is erased on both, with what was derived from it. Syncing again changes nothing, and
-        completes a sync that was interrupted.
+        Afterwards both sides have what either side added. A record that both sides
+        changed has the later text, and its history has the texts of both. What either
+        side erased is erased on both, together with everything derived from it. Other
+        users are not touched. Syncing again changes nothing, and completes a sync that
+        was interrupted.
 
         Args:
             other: a folder, ``postgresql://...``, or an open ``Memory`` of the same user.
             dry_run: report what would change, and change nothing.
             progress: called with (records written, total).
-            key: of an encrypted folder, if it is another one than that of this record.
+            key: the key of the other folder, if it is encrypted under another key than
+                this record.
 
         Returns:
-            What each side took over, and the records that both had changed.
+            What each side took over, and the records that both sides had changed.
 
         Raises:
             InvalidInput: both are the same record, there is none in the other place, the other handle has another user,
@@ -425,9 +447,11 @@ class Admin:
                 formats: an entry point of the group ``mnemic.importers`` is a function from a path to messages, and its name
                 is the format.
             session: of messages without one; default the handle's, else the name of the file.
-            user_from: the field of the file that names the user of a record, such as ``user_id`` or the column of a table:
-                those of this user are taken. ``"none"`` takes all of them.
-            strict: refuse a file with a damaged part, instead of naming the part in the report.
+            user_from: the field or column that names the user of each record, such as
+                ``user_id``. Only the records of this handle's user are imported.
+                ``"none"`` imports all of them.
+            strict: refuse a file with a damaged part, instead of listing the part in
+                the report.
             dry_run: report what would be stored, and store nothing.
             progress: called with (done, total).
             key: of an encrypted export, if it is another one than that of this record.
@@ -473,25 +497,31 @@ class Admin:
         return export.restore_from(self._runtime, self._scope, file, progress=called, key=key)
 
     def retire(self) -> int:
-        """Archive what expired by ``retention`` and ``delete_after``; returns the number of records.
+        """Archive records that have expired, by ``retention`` or ``delete_after``.
 
-        Idle work does this too. Messages that a live memory cites are kept.
+        Idle work does this, too. Messages that a live memory was derived from are kept.
+
+        Returns:
+            The number of archived records.
         """
         return maintenance.retire(self._runtime, self._scope, self._runtime.settings.retention)
 
     def erase_user(self) -> Erasure:
-        """Erase all records of the handle's user, at every level, and the user's name, for good.
+        """Permanently erase all records of the user, at every level, and the name.
 
-        No byte is left in the files of the memory; backups and exports are not touched. Handles of this user stay
-        usable and start with an empty memory.
+        No trace is left in the files of the memory. Backups and exports are not
+        touched. Handles of this user can still be used; their memory is empty.
         """
         return erasure.erase_user(self._runtime, self._scope)
 
     def erased(self, ids: Iterable[str]) -> dict[str, datetime]:
-        """When records were erased for good, alone or with their user: for a program that holds copies of messages.
+        """When records were permanently erased, alone or together with their user.
+
+        A program that keeps copies of messages can check here before it stores them
+        again.
 
         Args:
-            ids: of what may be stored again.
+            ids: the records to check.
 
         Returns:
             The time of the last erasure of each id that has one.
@@ -503,10 +533,13 @@ class Admin:
         return {id_: from_micros(moment) for id_, moment in times.items()}
 
     def flush(self, *, process: bool = True) -> int:
-        """Finish pending work: embed records without a vector, ``process`` waiting messages, and update the vector
-        index.
+        """Finish pending work.
 
-        Returns the number of records embedded and messages processed.
+        Embeds records without a vector, calls ``process`` for waiting messages (unless
+        ``process=False``), and updates the vector index.
+
+        Returns:
+            The number of embedded records plus the number of processed messages.
         """
         erasure.finish(self._runtime)
         embedded = maintenance.embed_pending(self._runtime)

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 class AsyncMemory(OnWorkers, MethodHints):
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
-    The constructor takes a few milliseconds on the caller's thread; everything else runs on worker threads, and so does
-    what is given as ``progress``. A cancelled call returns at once, and its thread finishes the work: ``close`` waits for
-    it, at most a minute.
+    The constructor runs on the calling thread and takes a few milliseconds, and so do
+    ``preferences`` and ``idle``. All other methods run on worker threads, as do
+    ``progress`` functions. A cancelled call returns at once, while its thread finishes
+    the work; ``close`` waits for it, at most a minute. Use it with ``async with``.
     """
 
     _wrapped: Memory
@@ -73,7 +74,7 @@ class AsyncMemory(OnWorkers, MethodHints):
 
     @classmethod
     def over(cls, memory: Memory) -> AsyncMemory:
-        """An asynchronous handle over an open ``Memory``."""
+        """An asynchronous handle on an open ``Memory``; closing either closes both."""
         return cls._over(memory, Workers())
 
     @classmethod

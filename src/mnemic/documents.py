@@ -27,11 +27,14 @@ _JOINTS = ("\n\n", "\n", " ", "")
 
 
 def read(path: str | Path, *, project: str | None = None, max_characters: int = MAX_CHARACTERS) -> list[Message]:
-    """The pieces of a text file (``.txt``) or of a Markdown file (``.md``), in UTF-8, dated by its last change.
+    """The pieces of a text file (``.txt``) or a Markdown file (``.md``), in UTF-8.
+
+    Their time is that of the file's last modification.
 
     Args:
-        path: the file; where it lies is its identity, so that reading it again gives equal pieces the same ids.
-        project: the project that the pieces are for; the same file has other ids in another.
+        path: the file. Its location is its identity: when it is read again, equal
+            pieces get the same ids.
+        project: the project that the pieces are for; in another project the ids differ.
         max_characters: see ``split``.
 
     Raises:
@@ -65,16 +68,19 @@ def split(
 ) -> list[Message]:
     r"""The pieces of a document, for ``Memory.add``.
 
-    A piece ends where a section or a page does, else between paragraphs, else between sentences, and begins with the headings
-    of its section. Its role and its source are ``document``: it is found by a search, and never taken for what a person said.
+    A piece ends at the end of a section or page if possible, else between paragraphs,
+    else between sentences. It begins with the headings of its section. Its role and its
+    source are ``document``: searches find it, but it is never taken for something that
+    a person said.
 
     Args:
         text: the document; a form feed begins a page.
-        document: its id. The id of a piece is made of it and of the piece's text: what did not change has the same id
-            when a document is split again, and is stored once.
-        file: a name to show, the speaker of its pieces; default the id.
+        document: the id of the document. The id of a piece is made from it and from the
+            text of the piece. When a document is split again, unchanged pieces
+            therefore have the same ids and are stored once.
+        file: a name to show as the speaker of the pieces. Default: the id.
         markdown: whether lines that begin with ``#`` are headings.
-        sent_at: its time; default the time when it is added.
+        sent_at: the time of the document. Default: the time when it is added.
         max_characters: most characters of a piece, at least 100.
 
     Returns:
@@ -90,8 +96,10 @@ def split(
         >>> piece.content
         'Setup\n\nRun make demo.'
     """
-    if max_characters < 100:
-        raise InvalidInput(f"max_characters must be at least 100, not {max_characters}.")
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        raise InvalidInput(f"text must be a string, not {type(text).__name__}.")
+    if not isinstance(max_characters, int) or max_characters < 100:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"max_characters must be a whole number from 100, not {max_characters!r}.")
     if not document:
         raise InvalidInput("document must not be empty: the ids of the pieces are made of it.")
     pages = text.replace("\r\n", "\n").split("\f")

@@ -107,7 +107,7 @@ class StoreCorrupt(StoreError):
 
 
 class WrongKey(StoreError):
-    """The record is encrypted and the key is missing or another one, or it is not encrypted and a key was given."""
+    """The key is missing or wrong, or a key was given and the record is plain."""
 
 
 class StoreClosed(StoreError):
@@ -123,7 +123,10 @@ class SchemaTooOld(StoreError):
 
 
 class Conflict(StoreError):
-    """The same records were changed meanwhile. The message says what was stored, usually nothing, and what to do."""
+    """The records were changed by someone else in the meantime.
+
+    The message says what was stored (usually nothing) and what to do.
+    """
 
 
 class EmbeddingMismatch(StoreError):
@@ -132,8 +135,8 @@ class EmbeddingMismatch(StoreError):
     def __init__(self, held: tuple[str, int], offered: tuple[str, int]) -> None:
         super().__init__(
             f"This memory holds vectors of {held[0]!r} (dimension {held[1]}), but the embedder in use is {offered[0]!r} "
-            f"(dimension {offered[1]}). Open it with the first embedder, or call memory.admin.reembed() once with the new one, "
-            "which recomputes all vectors."
+            f"(dimension {offered[1]}). Open it with the embedder that it was made with (embedder=..., or the settings in "
+            "mnemic.toml, which only the commands read), or call memory.admin.reembed() once to recompute all vectors."
         )
 
 

@@ -83,30 +83,38 @@ class Memory(MethodHints):
         location: a folder, created if missing; ``postgresql://user:password@host/database``, with ``?schema=`` for
             another schema than ``mnemic``; or ``":memory:"`` for a record that is gone when closed. ``None`` is
             ``$MNEMIC_DIR``, else ``./memory``, as for the command ``mnemic``.
-        user: the owner of the memory. Records of other users are never read, scored or counted.
-        project: a level between user and session: memories made here are visible here. A name, or ``mnemic.project()``.
-        session: the conversation of new messages.
-        timezone: zone of naive datetimes: an IANA name or a tzinfo; default UTC.
+        user: the owner of the memory. Records of other users are never read, scored or
+            counted.
+        project: an optional level between user and session: by default, memories made
+            in a project are visible only there. A name, or the result of
+            ``mnemic.project()``.
+        session: the conversation that new messages belong to.
+        timezone: the time zone of naive datetimes, as an IANA name or a tzinfo.
+            Default: UTC.
         embedder: ``None`` for all-MiniLM-L6-v2 on this machine, ``"minilm-int8"`` for the same with weights of one byte;
             ``"multilingual"`` for other languages than English; ``"onnx:OWNER/NAME"`` for another model of the hub;
             ``"provider:model"``; ``"sentence-transformers:NAME"``; ``"hashing"``; a model folder; or an ``Embedder``.
         tokenizer: how tokens are counted; see ``get_memory_context``.
-        reranker: reorders the first fifty hits of a search: ``"onnx:OWNER/NAME"``, such as
-            ``"onnx:cross-encoder/ms-marco-MiniLM-L6-v2"``, a folder with such a model, or an object such as
-            ``CrossEncoderReranker()``; none by default.
+        reranker: reorders the first 50 hits of a search. Either ``"onnx:OWNER/NAME"``,
+            such as ``"onnx:cross-encoder/ms-marco-MiniLM-L6-v2"``; a folder that
+            contains such a model; or an object such as ``CrossEncoderReranker()``.
+            Default: none.
         llm: an optional language model that improves extracted knowledge and forgetting by description:
-            ``"provider:model"`` as in pydantic-ai, or its model object. Where it fails, rules take over.
+            ``"provider:model"`` as in pydantic-ai, or a pydantic-ai model object. If it
+            fails, Mnemic falls back to rules.
         processing: settings of ``process``; see ``Processing``.
         consolidator: settings of ``consolidate``; see ``Consolidator``.
         retention: how long records are kept; see ``RetentionPolicy``.
         secrets: how keys, passwords and other secrets are treated before storage: ``"redact"``, ``"allow"``,
             ``"refuse"``, or a ``SecretPolicy``.
         idle: settings of the handle's ``idle`` trigger; see ``Idle``.
-        vectors: the vector index for users with very many records: ``"exact"`` compares all vectors, as ``None`` does
-            except in PostgreSQL, which has its own index; ``"chroma"`` keeps Chroma in the folder;
-            ``"http://host:port"`` is a Chroma server; ``Chroma(...)`` has settings; a chromadb client, or a
-            ``VectorIndex``.
-        durability: ``"FULL"`` survives power loss, ``"NORMAL"`` only a killed process.
+        vectors: the vector index, for users with very many records. ``"exact"``
+            compares all vectors. ``None`` does the same, except in PostgreSQL, which
+            uses its own index. ``"chroma"`` keeps a Chroma index in the folder;
+            ``"http://host:port"`` uses a Chroma server. Also accepted: ``Chroma(...)``
+            for more settings, a chromadb client, or a ``VectorIndex``.
+        durability: ``"FULL"`` survives a power failure, ``"NORMAL"`` only a killed
+            process.
         key: encrypts the folder, with its backups and exports: a passphrase, or 32 bytes that are the key itself. Needs the
             extra ``encrypted``; ``None`` for a plain folder.
 
@@ -165,9 +173,10 @@ class Memory(MethodHints):
         project: str | Project | Unset | None = UNSET,
         session: str | Unset | None = UNSET,
     ) -> Memory:
-        """Another handle on the same record with another scope; ``None`` removes a level, and unset levels are kept.
+        """A handle on the same record with a different scope.
 
-        A handle for another user starts without project and session.
+        Levels that you leave out are kept; ``None`` removes one. A handle for another
+        user starts without a project and a session.
         """
         here = self._scope
         same = user is UNSET or user == here.user
@@ -250,26 +259,33 @@ class Memory(MethodHints):
         """Store messages verbatim. When this returns, they are on disk and searchable.
 
         Args:
-            messages: ``Message`` values or mappings with the same fields (at least ``role`` and ``content``), or one of
-                them, or the text of one. The messages of a chat API go in as its client holds them (OpenAI's chat
-                completions and responses, Anthropic, Gemini, Bedrock, Ollama): texts are joined, an image or a file is
-                stored as its reference, a message that only hands over a tool's result as one of the tool, and a call of a
-                tool without words is ``rejected``.
-            session: the conversation of messages without one.
-            role: of a text, as are the following: the role of its ``Message``.
+            messages: one text, one message, or several messages. A message is a
+                ``Message`` or a mapping with the same fields (at least ``role`` and
+                ``content``). Messages of a chat API can be passed in as its client
+                returns them (OpenAI chat completions and responses, Anthropic, Gemini,
+                Bedrock, Ollama): the parts of a text are joined; an image or a file is
+                stored as a reference; a message that only carries a tool's result is
+                stored with the role ``tool``; and a tool call without text is
+                ``rejected``.
+            session: the conversation of messages that do not name one.
+            role: the role of a single text. This and the next four apply only if
+                ``messages`` is one text.
             name: the speaker.
-            sent_at: when it was said; default now.
-            id: an id of your choice; generated by default.
+            sent_at: when it was said. Default: now.
+            id: an id of your choice. Default: a new one.
             metadata: any JSON object.
-            agent: the agent that the messages belong to; kept in their metadata, and a filter.
+            agent: the agent that the messages belong to. It is stored in their metadata
+                and can be filtered by.
 
         Returns:
-            One receipt per message, in order: ``stored``; ``duplicate`` (same id, same content, forgotten or not);
-            ``rejected`` (same id, other content; or nothing but white space).
+            One receipt per message, in order: ``stored``; ``duplicate`` (same id and
+            same content, even if it was forgotten); or ``rejected`` (same id but
+            different content, or only white space).
 
         Raises:
             InvalidInput: a message is not valid; none was stored.
-            StoreError: the record cannot be written; batches of 256 before the failing one are stored.
+            StoreError: the record cannot be written. Messages are written in batches of
+                256: those before the failing batch are stored.
 
         Examples:
             >>> from mnemic import Memory
@@ -283,7 +299,8 @@ class Memory(MethodHints):
             messages = Message(role=role, content=messages, **options)
         elif options or role != "user":
             raise InvalidInput(
-                f"{', '.join([*options] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
+                f"{', '.join([*options] or ['role'])} can only be given with a single text; set it in each message "
+                "instead. Nothing was stored."
             )
         several = cast("Iterable[Message]", [messages] if is_one_message(messages) else messages)
         return self._add(several, session, agent)
@@ -305,10 +322,11 @@ class Memory(MethodHints):
             assistant: the reply.
             sent_at: when it was said; default now.
             session: the conversation.
-            agent: the agent that they belong to.
-            cited: ids of the recalled records that the reply relies on. Each memory among them, or derived from a
-                message among them, counts as used once more, besides the use that being found counts as. Unknown ids
-                are ignored: they may come from a model.
+            agent: the agent that the messages belong to.
+            cited: ids of the recalled records that the reply relies on. Each memory
+                among them, or derived from a message among them, counts as used once
+                more, in addition to the use that being found counts as. Unknown ids are
+                ignored, because they may come from a model.
         """
         pair = (("user", user), ("assistant", assistant))
         named = validation.words("cited", cited)
@@ -344,33 +362,42 @@ class Memory(MethodHints):
     ) -> Receipt:
         """Store one statement as a memory, at the level of the handle's project, else of the user.
 
-        A statement with the same ``key`` as an earlier one supersedes it, and so does one that ``replaces`` it: the
-        receipt says ``superseded``, and the earlier one expires but is kept. Nothing else ends a statement: of two that
-        contradict each other both are kept, and recall ranks the later one first.
+        A statement supersedes an earlier one if both have the same ``key``, or if it
+        names the earlier one in ``replaces``. The receipt then says ``superseded``, and
+        the earlier statement expires but is kept. Nothing else ends a statement: if two
+        contradict each other, both are kept and recall ranks the later one first.
 
         Args:
-            content: the statement; the same one again at one level is one memory (``duplicate``), until it ends.
-            key: the attribute it is a value of, such as ``meetings.time``, up to 200 characters.
-            replaces: ids of memories that are no longer true, or of messages that said what is not; see ``correct``.
+            content: the statement. As long as it is current, storing the same statement
+                again at the same level gives ``duplicate``.
+            key: the attribute whose value it states, such as ``meetings.time``; at most
+                200 characters.
+            replaces: ids of memories that are no longer true, or of messages that said
+                something wrong; see ``correct``.
             type: the kind of knowledge.
-            category: one that Mnemic gives, such as ``preference`` or ``architecture_decision``, or a word of your own;
-                default one that a rule finds.
-            tags: words to filter by; they are searched too.
+            category: one of Mnemic's own, such as ``preference`` or
+                ``architecture_decision``, or a word of your choice. Default: chosen by
+                rules.
+            tags: words to filter by; they are also searched.
             metadata: any JSON object.
-            importance: 0 to 1; pinned if given.
-            source_ids: messages or memories it is derived from; its trust is at most theirs. A search shows a message in its
-                place only if the messages say it.
-            valid_at: when it became true; default now.
-            delete_after: expiry time: later searches do not find it, and ``retire`` and idle work archive it.
-            source: its origin, which sets its trust.
+            importance: 0 to 1. If given, it is pinned: it no longer changes with use
+                and age.
+            source_ids: messages or memories that it is derived from. Its trust is at
+                most theirs. A search shows one of the messages in its place only if the
+                messages say the same.
+            valid_at: when it became true. Default: now.
+            delete_after: when it expires. Later searches do not find it, and ``retire``
+                and idle work archive it.
+            source: its origin, which determines its trust.
             level: ``"session"`` limits it to the handle's session.
-            agent: the agent that it belongs to; kept in its metadata, and a filter.
+            agent: the agent that it belongs to. It is stored in the metadata and can be
+                filtered by.
             id: an id of your choice; generated by default.
             description: see ``Description``: ``summary``, ``keywords``, ``related_files`` and others.
 
         Raises:
             InvalidInput: a value is not valid.
-            NotFound: a source, or what it replaces, does not exist.
+            NotFound: a source or a replaced record does not exist.
         """
         options = {
             "key": key, "replaces": [replaces] if isinstance(replaces, str) else replaces, "type": type,
@@ -403,23 +430,25 @@ class Memory(MethodHints):
         source: Source | Unset = UNSET,
         **description: Unpack[Description],
     ) -> Receipt:
-        """Write the next version of a memory: unset fields are kept, ``None`` clears. ``history`` has earlier versions.
+        """Write the next version of a memory.
 
-        A new ``content`` also renews the summary, keywords and mood.
+        Fields that you leave out are kept; ``None`` clears one. ``history`` returns the
+        earlier versions. A new ``content`` also updates the summary, keywords and mood.
 
         Args:
             id: of the memory.
             content: the new statement.
-            type: see ``remember``, as for all others.
+            type: the kind of knowledge; see ``remember``.
             category: one word for its kind.
-            tags: the complete list.
-            metadata: the complete object.
+            tags: the complete list; it replaces the earlier one.
+            metadata: the complete object; it replaces the earlier one.
             importance: 0 to 1, pinned; ``None`` computes it again.
-            valid_at: since when it is true.
-            invalid_at: until when it was true; ``None``: it still is.
-            delete_after: expiry time; ``None``: none.
-            source: the origin of the new content, if not that of the memory; it limits the trust. Untrusted content
-                (below 0.5) cannot replace trusted content: it is rejected.
+            valid_at: when it became true.
+            invalid_at: when it stopped being true; ``None`` if it is still true.
+            delete_after: when it expires; ``None`` for never.
+            source: the origin of the new content, if it differs from that of the
+                memory. It limits the trust: untrusted content (below 0.5) cannot
+                replace trusted content and is rejected.
             description: see ``Description``.
 
         Raises:
@@ -439,24 +468,33 @@ class Memory(MethodHints):
     def correct(self, wrong: str, statement: str, *, dry_run: bool = False, source: Source = "direct_user") -> Receipts:
         """Replace what is wrong with a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
 
-        What was said stays as evidence. Recall leaves the wrong sentence out, or marks a message that says nothing else, and
-        ranks it behind the correction; the sentences beside it hold. A remembered statement ends as a whole. The new memory
-        keeps key, category, metadata, pinned importance, expiry and tags of what it replaces, but for tags with a word that
-        only the wrong statement has. To take the correction back, ``forget`` the new memory, then ``restore`` the replaced
-        one; both ids are on the receipt. A second correction of it also replaces the first one.
+        What was said is kept as evidence. Recall leaves out the wrong sentence, or
+        marks a message that says nothing else, and ranks it after the correction; the
+        other sentences of a message remain valid. A remembered statement ends as a
+        whole. The new memory takes over the key, category, metadata, pinned importance,
+        expiry and tags of what it replaces, except for tags with a word that occurs
+        only in the wrong statement. To take a correction back, ``forget`` the new
+        memory, then ``restore`` the replaced one; the receipt has both ids. A second
+        correction also replaces the first.
 
         Args:
-            wrong: the id of a memory or message, or a description; a description means the current record that fits it best
-                and says something else than the statement, those that say the same, and those that give another value for
-                the same thing. A reply that repeats the wrong value ends with it.
+            wrong: the id of a memory or message, or a description of it. A description
+                selects the current record that fits it best and differs from the
+                statement, the records that say the same as that one, and those that
+                give another value for the same thing. A reply that repeats the wrong
+                value ends with it.
             statement: what is true.
-            dry_run: change nothing, and return the receipts that it would have.
-            source: the origin of the statement. An untrusted one cannot correct what is trusted.
+            dry_run: change nothing, and return the receipts that the call would have
+                produced.
+            source: the origin of the statement. An untrusted source cannot correct a
+                trusted record.
 
         Returns:
-            The receipt of the new memory, ``superseded`` with the ids of what it replaces; then ``rejected`` ones for
-            records that are near the description and were left as they are, each with its text. If nothing is clearly
-            about the description, or all that is agrees with the statement, all are ``rejected`` and nothing is stored.
+            First the receipt of the new memory: ``superseded``, with the ids of the
+            records that it replaces. Then a ``rejected`` receipt, with the text, for
+            each record that resembles the description but was left unchanged. If no
+            record clearly matches the description, or every match already agrees with
+            the statement, all receipts are ``rejected`` and nothing is stored.
 
         Raises:
             InvalidInput: an argument is not valid.
@@ -497,21 +535,28 @@ class Memory(MethodHints):
     ) -> Receipts | Erasure:  # fmt: skip
         """Remove records from searches and listings. They stay reachable by id, and ``restore`` brings them back.
 
-        A message that says nothing but what a forgotten memory says goes with it; one that says more is shown without that
-        sentence. With ``hard`` they are erased for good with everything derived from them, and no byte is left in the files of
-        the memory. Episodes are rewritten from their remaining messages. See ``Erasure``, and ``erase_user`` for all
-        records of a user.
+        If a message says only what a forgotten memory says, it is forgotten too; if it
+        says more, it is shown without that sentence. With ``hard``, the records and
+        everything derived from them are erased permanently, and no trace is left in the
+        files of the memory. Episodes are rewritten from their remaining messages. See
+        ``Erasure``. To erase all records of a user, use ``admin.erase_user``.
 
         Args:
-            description: the subject, in words: "my salary", "everything about Eva but her birthday". Records clearly about
-                it are forgotten; replies to them, similar ones, and those that also say something else, are kept and have a
-                ``rejected`` receipt; of messages, "everything" hides the sentences about it. The handle's ``llm``, if it
-                answers, says which of the nearest are meant.
-            ids: the records themselves, such as those of a preview; up to 10,000, as for every list of ids.
-            hard: erase them for good, including those forgotten before; by description at most 5.
-            dry_run: change nothing, and return the receipts of a description: ``forgotten`` or ``rejected``, each with
-                its text.
-            reason: kept in the history of forgotten records.
+            description: the subject in words, such as "my salary" or "everything about
+                Eva but her birthday". Records that are clearly about it are forgotten.
+                Replies to them, similar records, and records that also say something
+                else are kept and get a ``rejected`` receipt. With "everything", the
+                sentences about the subject are hidden in messages that also say
+                something else. If the handle has an ``llm`` and it answers, it decides
+                which of the closest records are meant.
+            ids: the records themselves, for example those of a preview; at most 10,000,
+                as for every list of ids.
+            hard: erase the records permanently, including those forgotten before. With
+                a description, at most 5.
+            dry_run: change nothing, and return a receipt with the text of each record:
+                ``forgotten`` if the description matches it, ``rejected`` if it would be
+                kept.
+            reason: stored in the history of the forgotten records.
 
         Raises:
             InvalidInput: neither or both are given, ``dry_run`` comes with ids, the description is too vague or only asks to
@@ -544,12 +589,17 @@ class Memory(MethodHints):
         named = [receipt.id for receipt in selection.clear]
         return erasure.erase(self._runtime, self._scope, named, self._zone, spared=selection.spared)
 
-    def restore(self, *ids: str) -> Receipts:
-        """Bring forgotten records back, and let memories that ended hold again.
+    def restore(self, ids: str | Iterable[str]) -> Receipts:
+        """Bring back forgotten records, and make memories that ended current again.
+
+        Args:
+            ids: an id, or several: ``memory.restore(memory.forget("...").ids)``.
 
         Returns:
-            One receipt per id: ``restored``; ``duplicate`` if there is nothing to restore, for a message with the ids of
-            what it says that has ended; ``rejected`` while another memory has its key or its text, with the id of that one.
+            One receipt per id: ``restored``; ``duplicate`` if there is nothing to
+            restore (for a message, the reason lists the memories derived from it that
+            have ended); or ``rejected`` if another memory has the same key or text (the
+            reason has its id).
         """
         from mnemic.lifecycle import edits
 
@@ -558,15 +608,18 @@ class Memory(MethodHints):
     # Knowledge
 
     def process(self, *, limit: int | None = None, progress: Progress | None = None) -> ProcessReport:
-        """Process waiting messages into episodes, and into memories of what was not known before.
+        """Turn waiting messages into episodes, and new facts in them into memories.
 
-        Safe to interrupt and to call again: conversations are processed in steps, each stored whole or not at all. An
-        interrupted call leaves the rest waiting for the next.
+        The call can safely be interrupted and repeated: conversations are processed in
+        steps, each of which is stored completely or not at all. The next call continues
+        where an interrupted one stopped.
 
         Args:
-            limit: about the most messages to process, whole episodes at a time, and the most remembered statements to
-                enrich and long answers to embed; ``None`` for all that wait when the call begins.
-            progress: called with (done, total), of the messages that wait and the long answers to be embedded.
+            limit: approximately the maximum number of messages to process (episodes are
+                never split), and the maximum number of remembered statements to enrich
+                and of long answers to embed. ``None``: everything that is waiting when
+                the call begins.
+            progress: called with (done, total), counting messages and long answers.
 
         Raises:
             StoreError: the record cannot be written; earlier steps are stored.
@@ -594,18 +647,21 @@ class Memory(MethodHints):
     ) -> ConsolidationReport:
         """Run one consolidation cycle: promote important memories to long-term and merge duplicates.
 
-        The most important short-term memories that are old enough are clustered with near duplicates. If a cluster is
-        important enough, its most important member becomes long-term and absorbs the others, which are archived: they
-        stay reachable by id and lineage, and ``undo`` restores everything. Memories that differ in a number, a date, a
-        name, a negation or the subject are never merged; they are linked as contradicting only where one denies the
-        other. Only one process consolidates at a time; concurrent calls do nothing.
+        The most important short-term memories that are old enough are clustered with
+        their near duplicates. If a cluster is important enough, its most important
+        member becomes long-term and absorbs the others. These are archived: they can
+        still be read by id and lineage, and ``undo`` restores everything. Memories that
+        differ in a number, a date, a name, a negation or the subject are never merged;
+        they are linked as contradicting only if one denies the other. Only one process
+        consolidates at a time; concurrent calls do nothing.
 
         Args:
-            ids: only merge these memories, whatever their age and importance; fewer than two that are current and have
-                the same content are left as they are.
-            importance_threshold: overrides that of the consolidator.
-            similarity_threshold: likewise.
-            min_age_hours: likewise.
+            ids: merge only these memories, regardless of their age and importance.
+                Nothing is merged unless at least two of them are current and say the
+                same.
+            importance_threshold: overrides the setting of ``Consolidator``.
+            similarity_threshold: overrides the setting of ``Consolidator``.
+            min_age_hours: overrides the setting of ``Consolidator``.
             dry_run: report without changing anything.
 
         Raises:
@@ -653,28 +709,34 @@ class Memory(MethodHints):
         expand_query: bool = False,
         **filters: Unpack[SearchFilters],
     ) -> SearchResult:
-        """Find records relevant to a query.
+        """Find records that are relevant to a query.
 
-        Evidence comes first: a memory derived from a message is listed in the ``via`` of that hit, and is a hit itself
-        only where its messages are excluded, as with ``kinds=["memory"]``. Current memories rank before those they
-        superseded.
+        Messages take precedence over memories: a memory that was derived from a message
+        is listed in the ``via`` of that hit. It is a hit of its own only if its
+        messages are excluded, for example by ``kinds=["memory"]``. Current memories
+        rank before those that they superseded.
 
         Args:
-            query: text in any language the embedder knows, without operators.
-            k: most hits, 1 to 10,000; the order does not depend on it.
+            query: text in any language that the embedder knows. It has no operators.
+            k: maximum number of hits, 1 to 10,000. The order does not depend on it.
             recipe: ``conversation``, ``facts``, ``coding``, ``rrf``, ``vector``, or a ``Recipe``.
             recent: the last turns before the query, oldest first. They give context to a short query, such as "and the
                 second step?", and count less for a longer one.
-            now: time of the question; default the present.
-            mood: rank records of a similar mood first: an ``Emotion``, words that show it, a function that returns one at
-                each call, or ``"session"`` for that of the user's last turns, at a low weight. Without it, the mood of the
-                query breaks ties.
-            emotion_weight: weight of the mood relative to the cosine, 0 to 1; 0 turns it off.
-            min_evidence: a result graded lower than this is empty; it still carries its grade.
-            expand_links: links to follow from the first hits, 0 to 10; linked records are ranked with the rest.
-            expand_query: also search for other wordings of the query from the handle's ``llm``, if it answers.
-            filters: see ``SearchFilters``: ``kinds``, ``reach``, ``session``, ``since``, ``tags`` and others. They apply
-                before any ranking or limit.
+            now: the time of the question. Default: the present.
+            mood: rank records of a similar mood first. An ``Emotion``; text that shows
+                the mood; a function that returns one of these at each call; or
+                ``"session"`` for the mood of the user's last turns, at a low weight.
+                Without it, the mood of the query breaks ties.
+            emotion_weight: weight of the mood relative to the cosine, 0 to 1; 0 turns
+                it off.
+            min_evidence: if the result has a lower grade than this, it is empty. It
+                still carries its grade.
+            expand_links: how many links to follow from the first hits, 0 to 10. Linked
+                records are ranked together with the others.
+            expand_query: also search for other wordings of the query, if the handle has
+                an ``llm`` and it answers.
+            filters: ``kinds``, ``reach``, ``session``, ``since``, ``tags`` and others;
+                see ``SearchFilters``. They apply before any ranking or limit.
 
         Raises:
             InvalidInput: an argument is not valid.
@@ -705,24 +767,36 @@ class Memory(MethodHints):
     ) -> MemoryContext:
         """Search results as text for a prompt, within a token budget.
 
-        Without a query: the start of a new session, with important memories and the latest messages from trusted
-        sources. Tokens are counted by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is
-        on this machine, else an approximation; a name, ``"approximate"`` or any function are accepted. The other
-        arguments are those of ``search``: with ``min_evidence="weak"`` the text is empty when no hit is relevant to the
-        query. With ``procedures`` it begins with at most so many that worked for similar requests, in at most a fifth of the
-        budget; see ``procedures``.
+        Without a query, the text is for the start of a new session: important memories,
+        and the latest messages from trusted sources. The filters still apply;
+        ``recipe``, ``recent``, ``now``, ``mood``, ``emotion_weight``, ``min_evidence``,
+        ``procedures``, ``min_relevance`` and ``min_similarity`` are checked, but have no
+        effect.
+
+        The handle's ``tokenizer`` counts the tokens. By default this is tiktoken's
+        cl100k_base if its table is on this machine, else an approximation; the name of
+        another table, ``"approximate"`` and any function from a text to a number are
+        accepted, too.
+
+        The other arguments are those of ``search``. With ``min_evidence="weak"``, the
+        text is empty if no hit is relevant to the query. With ``procedures``, it begins
+        with at most that many procedures that worked for similar requests, in at most a
+        fifth of the budget; see ``Memory.procedures``.
 
         Raises:
             InvalidInput: an argument is not valid.
+            EmbeddingMismatch: the record holds vectors of another model.
         """
         stored = self._filters(Memory.get_memory_context, filters, SearchFilters.__annotations__)
         criteria = queries.filters_of(self._scope, self._zone, stored, kinds=("message", "memory"))
         budget = validation.whole("max_tokens", max_tokens, 1, queries.MAX_TOKENS)
-        checked = None if query is None else queries.query(
-            query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone, filters=stored, recipe=recipe, now=now,
+        valid = queries.query(
+            "-" if query is None else query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone,
+            filters=stored, recipe=recipe, now=now,
             recent=recent, min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
             relevance_limits=assembly.RELEVANCE_LIMITS,
         )  # fmt: skip
+        checked = None if query is None else valid
         asked_at = clock()
         most = validation.whole("procedures", procedures, 0, queries.MAX_HITS)
         ranked = procedures_for(self._runtime, self._scope, replace(checked, k=most)) if checked and most else ()
@@ -750,23 +824,28 @@ class Memory(MethodHints):
         min_evidence: Evidence = "none",
         **filters: Unpack[Filters],
     ) -> builtins.list[Procedure]:
-        """What agents did for requests like this one: the tools they used, in order, and how that went.
+        """What agents did for similar requests: their tools, in order, and the outcome.
 
-        Requests are found as ``search`` finds messages. What was done for one is what the answers to it note in
-        ``metadata["tools_used"]``, as the adapters do: ``[{"name": "book_flight", "outcome": "ok"}]``, with ``"ok"``,
-        ``"error"`` or nothing where the outcome is unknown. Anything else there is ignored. No text of a tool is read.
+        Requests are found in the same way as ``search`` finds messages. The tools are
+        read from ``metadata["tools_used"]`` of the answers, which the adapters fill in:
+        ``[{"name": "book_flight", "outcome": "ok"}]``. The outcome is ``"ok"`` or
+        ``"error"``; leave it out if it is unknown. Anything else there is ignored. The
+        output of the tools is not read.
 
         Args:
             request: what is to be done, in words.
-            k: most procedures, 1 to 10,000.
-            now: the time from which the age of outcomes counts; default the present, or ``at``.
-            min_evidence: a lower grade of the requests found gives nothing, as in ``search``.
-            filters: see ``Filters``: they hold for requests and answers, ``role`` (default ``user``) and ``speaker`` for
-                requests alone.
+            k: maximum number of procedures, 1 to 10,000.
+            now: the time that the age of outcomes is measured from. Default: ``at`` if
+                it is given, else the present.
+            min_evidence: as in ``search``: if the requests found have a lower grade,
+                the result is empty.
+            filters: see ``Filters``. They apply to requests and answers; ``role``
+                (default ``user``) and ``speaker`` apply only to requests.
 
         Returns:
-            Those that ever worked before the others, each by ``score``; see ``Procedure``. Requests and answers below a
-            trust of 0.5 count for nothing.
+            Procedures that have worked at least once come before the others; both
+            groups are sorted by ``score``. See ``Procedure``. Requests and answers with
+            a trust below 0.5 are ignored.
 
         Raises:
             InvalidInput: an argument is not valid.
@@ -803,7 +882,18 @@ class Memory(MethodHints):
         offset: int = 0,
         **filters: Unpack[Filters],
     ) -> builtins.list[MemoryRecord]:
-        """Memories in order, not ranked; see ``Filters``."""
+        """Memories in order, without ranking; at most 100 by default.
+
+        Args:
+            order: ``newest`` or ``oldest`` first, or by ``importance``.
+            limit: maximum number of memories; ``None`` for all.
+            offset: how many to skip.
+            filters: see ``Filters``. ``role`` is a filter of messages and matches no
+                memory.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
         criteria = queries.listing(self._runtime, self._scope, self._zone, Memory.list, filters, "memory")
         if order not in ("newest", "oldest", "importance"):
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
@@ -816,13 +906,19 @@ class Memory(MethodHints):
         return [*self._runtime.store.list_memories(self._scope.user, criteria, order=order, limit=most, offset=skip)]
 
     def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
-        """The verbatim messages in order of time; ``limit`` keeps the latest. See ``Filters``."""
+        """The verbatim messages, oldest first; see ``Filters``.
+
+        With ``limit``, the latest messages, still oldest first.
+        """
         criteria = queries.listing(self._runtime, self._scope, self._zone, Memory.messages, filters, "message")
         most = validation.limit(limit)
         return [*self._runtime.store.list_messages(self._scope.user, criteria, limit=most, newest=most is not None)]
 
     def episodes(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Episode]:
-        """The episodes in order of their start; ``limit`` keeps the latest. See ``Filters``."""
+        """The episodes in order of their start, oldest first; see ``Filters``.
+
+        With ``limit``, the latest episodes, still oldest first.
+        """
         criteria = queries.listing(self._runtime, self._scope, self._zone, Memory.episodes, filters, "episode")
         most = validation.limit(limit)
         return self._runtime.store.knowledge.episodes(self._scope.user, criteria, limit=most, newest=most is not None)
@@ -845,7 +941,7 @@ class Memory(MethodHints):
         return [*self._runtime.store.history(self._scope.user, validation.identifier(id))]
 
     def stats(self) -> Stats:
-        """Counts of this user's records, pending work, and the size of the store."""
+        """Counts of the user's records and pending work, and the whole store's size."""
         stats, llm = self._runtime.store.statistics.stats(self._scope.user), self._runtime.llm
         return stats if llm is None else replace(stats, llm=llm.stats())
 

@@ -58,23 +58,24 @@ class CrossEncoderReranker:
     """A cross-encoder of the sentence-transformers library, loaded at first use.
 
     Needs ``pip install "mnemic[sentence-transformers]"``. It reads query and text together, which is more accurate than
-    comparing vectors and takes some 10 to 50 ms of CPU per text. On conversations it does not always help: measure on your
-    own data.
+    comparing vectors and takes about 10 to 50 ms of CPU time per text. It does not
+    always help with conversations: measure it on your own data.
 
     Args:
-        model: a model's name on the hub, a folder, or a ``CrossEncoder`` instance.
-        device: ``cpu``, ``cuda``, ``mps`` ...; None lets the library choose.
-        batch_size: pairs per run.
+        model: the name of a model on the hub, the path of a folder, or a
+            ``CrossEncoder`` instance.
+        device: ``cpu``, ``cuda``, ``mps``, ...; None lets the library choose.
+        batch_size: the number of pairs per run.
     """
 
     def __init__(
         self,
-        model: str | CrossEncoder = "cross-encoder/ms-marco-MiniLM-L6-v2",
+        model: str | PathLike[str] | CrossEncoder = "cross-encoder/ms-marco-MiniLM-L6-v2",
         *,
         device: str | None = None,
         batch_size: int = 32,
     ) -> None:
-        self._source = model
+        self._source = model = fspath(model) if isinstance(model, PathLike) else model
         self._device = device
         self._batch_size = batch_size
         self._model: CrossEncoder | None = None if isinstance(model, str) else model
@@ -122,8 +123,9 @@ OUTPUTS = ("logits", "scores")
 class OnnxReranker:
     """A cross-encoder in onnxruntime, loaded on first use: it reads query and text together.
 
-    That is more accurate than comparing vectors, and takes several to some hundred ms of CPU per text: measure on your own
-    conversations whether it helps. Thread-safe, and usable after a fork.
+    That is more accurate than comparing vectors, and takes from a few to several
+    hundred milliseconds of CPU time per text. Measure on your own conversations whether
+    it helps. Thread-safe, and usable after a fork.
 
     Args:
         model: a repository of the model hub with an ONNX file, ``owner/name`` or ``owner/name@revision``, downloaded into

@@ -302,11 +302,7 @@ _METHODS: Mapping[str, str] = {
     "retrieve": "search()", "recall": "search()", "get_context": "get_memory_context()",
     "context": "get_memory_context()", "save": "remember()", "store": "remember()", "put": "remember()",
     "add_memory": "remember()", "add_message": "add()", "add_messages": "add()", "session": "sessions.current()",
-    "end_session": "sessions.end()", "link": "links.add()", "unlink": "links.remove()", "graph": "links.graph()",
-    "trust": "admin.quarantine()", "quarantine": "admin.quarantine()", "verify": "admin.verify()",
-    "flush": "admin.flush()", "log": "admin.log()",
-    "backup": "admin.backup()", "export": "admin.export()", "reembed": "admin.reembed()", "erase_user": "admin.erase_user()",
-    "emotion": "admin.emotion()", "location": "admin.location",
+    "end_session": "sessions.end()", "link": "links.add()", "unlink": "links.remove()", "trust": "admin.quarantine()",
 }  # fmt: skip
 """Method names of other libraries, and our equivalent."""
 
@@ -350,16 +346,32 @@ def _unknown_argument(method: Callable[..., Any], unknown: str, taken: Sequence[
     return UnknownArgument(f"{owner}() has no argument {unknown!r}. {hint} Nothing was done.")
 
 
+_ALIKE = 0.75
+"""How like a name must be to one of ours to be taken for it."""
+
+
+def _calls(handle: object) -> dict[str, str]:
+    """How the methods of a handle and of its parts are called, by their names."""
+    parts = ("links", "sessions", "admin")
+    owners: dict[str, Any] = {**{f"{part}.": type(getattr(handle, part, None)) for part in parts}, "": type(handle)}
+    return {
+        name: f"{prefix}{name}{'()' * callable(getattr(owner, name))}"
+        for prefix, owner in owners.items()
+        for name in dir(owner)
+        if not name.startswith("_")
+    }
+
+
 class MethodHints:
     """A class whose error for an unknown attribute suggests a similar one."""
 
     if not TYPE_CHECKING:  # a type checker is to find a wrong name by itself
 
         def __getattr__(self, name: str) -> Never:
-            public = {attribute: attribute for attribute in dir(type(self)) if not attribute.startswith("_")}
-            calls = {**public, **_METHODS}
-            near = get_close_matches(name, calls, n=1)
-            hint = f" Did you mean {calls[near[0]]}?" if near else ""
+            calls = {} if name.startswith("_") else _calls(self)
+            near = get_close_matches(name, calls, n=1, cutoff=_ALIKE)
+            meant = _METHODS.get(name) or (calls[near[0]] if near else "")
+            hint = f" Did you mean {meant}?" if meant else ""
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from mnemic import InvalidInput, Message, NotFound, StoreClosed, UnknownArgument
+from mnemic import InvalidInput, Memory, Message, NotFound, StoreClosed, UnknownArgument
 from mnemic.recall.context import assembly
 from mnemic.recall.recipes import CONVERSATION, RECIPES, Recipe
 from mnemic.testing import FailingEmbedder
@@ -738,3 +738,36 @@ def test_a_list_of_hundreds_begins_with_the_short_one(memory):
     assert len(everything) == len(set(everything)) == 900
     for k in (1, 10, 150, 450, 700):
         assert [hit.id for hit in memory.search("tea in the garden", k=k)] == everything[:k]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"recipe": "nonsense"},
+        {"mood": 3},
+        {"min_evidence": "much"},
+        {"now": "yesterday"},
+        {"recent": 1},
+        {"procedures": -1},
+    ],
+)
+@pytest.mark.parametrize("query", [None, "Where is the key?"])
+def test_a_context_checks_its_arguments_with_and_without_a_query(query, wrong):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory, pytest.raises(InvalidInput):
+        memory.get_memory_context(query, **wrong)
+
+
+def test_a_context_as_text_is_its_prompt():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add("The key is under the mat.")
+        context = memory.get_memory_context("Where is the key?")
+        assert str(context) == context.to_prompt()
+        assert len(repr(context)) < 100
+
+
+def test_what_was_forgotten_is_restored_by_its_receipts():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for text in ("The key is under the mat.", "The mat is red."):
+            memory.remember(text)
+        ids = memory.forget(ids=[record.id for record in memory.list()]).ids
+        assert [receipt.outcome for receipt in memory.restore(ids)] == ["restored", "restored"]

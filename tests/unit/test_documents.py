@@ -116,3 +116,9 @@ def test_each_document_has_its_own_share_of_the_hits():
         shares = [hit.metadata["document"] for hit in memory.search("pump", k=6)]
         assert sorted(shares) == ["one"] * 3 + ["two"] * 3
         assert len(memory.search("pump", k=16, untrusted_share=1.0)) == 16
+
+
+@pytest.mark.parametrize("wrong", [{"text": 3}, {"max_characters": "9"}, {"max_characters": 99}, {"document": ""}])
+def test_what_cannot_be_split_is_refused(wrong):
+    with pytest.raises(InvalidInput):
+        documents.split(**{"text": "A page.", "document": "d", **wrong})

@@ -1,7 +1,10 @@
+import subprocess
+import sys
 from math import inf, nan
 
 import pytest
 
+import mnemic
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.validation import number, option, seconds, whole
 
@@ -37,3 +40,23 @@ def test_seconds_that_are_not_above_zero(value):
 def test_seconds_below_zero(value):
     with pytest.raises(ConfigurationError, match="backoff, in seconds, must be a number from 0, not"):
         seconds("backoff", value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("delete", "forget(ids=[...])"), ("serach", "search()"), ("retire", "admin.retire()"), ("verify", "admin.verify()"),
+        ("import_file", "admin.import_file()"), ("graph", "links.graph()"), ("invoke", None), ("restore_backup", None), ("users", None),
+    ],
+)  # fmt: skip
+def test_an_unknown_method_names_the_one_that_was_meant_or_none(name, meant):
+    with mnemic.Memory(":memory:", user="ana", embedder="hashing") as memory, pytest.raises(AttributeError) as raised:
+        getattr(memory, name)
+    assert str(raised.value) == f"Memory has no attribute {name!r}." + (f" Did you mean {meant}?" if meant else "")
+
+
+def test_a_module_is_an_attribute_of_the_package():
+    code = "import mnemic; print(mnemic.documents.split('A page.', document='d')[0].content)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "A page.\n"
+    )

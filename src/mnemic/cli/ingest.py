@@ -106,7 +106,7 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
     receipts = memory.add(pieces)
     live = {str(m.id) for m in memory.messages(metadata={"document": pieces[0].metadata["document"]}, reach="user")}
     if archived := [receipt.id for receipt in receipts if receipt.outcome == "duplicate" and receipt.id not in live]:
-        memory.restore(*archived)
+        memory.restore(archived)
     if obsolete := sorted(live - {str(piece.id) for piece in pieces}):
         memory.forget(ids=obsolete, reason="no longer in the document")
     return receipts, len(obsolete)
@@ -218,7 +218,7 @@ def _rejections(receipts: Sequence[Receipt]) -> list[str]:
 @command(
     "store one statement",
     TEXT,
-    option("--key", "its attribute, such as meetings.time: supersedes the earlier value", metavar="NAME"),
+    option("--key", "the attribute it states, such as meetings.time; supersedes the earlier value", metavar="NAME"),
     option("--type", "default: semantic", choices=get_args(MemoryType), default="semantic"),
     option("--category", "preference, architecture_decision, bug_fix ...", metavar="WORD"),
     option("--tag", "repeatable", dest="tags", action="append", metavar="TAG", default=[]),

@@ -140,7 +140,7 @@ def restore(args: Namespace) -> Answer:
       mnemic restore mem_0f8f m17
     """
     with open_memory(args) as memory:
-        receipts = memory.restore(*args.ids)
+        receipts = memory.restore(args.ids)
         texts = _texts(memory, [receipt.id for receipt in receipts if receipt.changed])
     lines = [
         f"restored  [{one_line(receipt.id)}]  {texts[receipt.id]}" if receipt.changed else receipt_line(receipt)

@@ -133,7 +133,7 @@ def limit(default: int | None, what: str) -> Option:
     return option("--limit", f"{what} (default: {shown})", type=int, default=default, metavar="N")
 
 
-EXPIRED = flag("--include-expired", "also memories that are no longer valid or were superseded")
+EXPIRED = flag("--include-expired", "also memories that are no longer true or were superseded")
 MEMORY_FILTERS = (
     option("--type", "memories of this type; repeatable", dest="types", action="append", choices=get_args(MemoryType)),
     option("--tag", "memories with this tag; repeatable: any of them", dest="tags", action="append", metavar="TAG"),
@@ -143,10 +143,10 @@ MEMORY_FILTERS = (
 FILTERS = (
     time_option("--since", "said at this time or later: 2026-03-01T18:00"),
     time_option("--until", "said before this time"),
-    time_option("--at", "memories true at that time (default: now)"),
+    time_option("--at", "only what was true at that time (default: now)"),
     time_option("--known-at", "the state of knowledge at that time"),
     option(
-        "--reach", "the reach of a search around --project and --session (default: project+global)",
+        "--reach", "the levels to read, relative to --project and --session (default: project+global)",
         choices=get_args(Reach), default="project+global",
     ),
 )  # fmt: skip
@@ -154,8 +154,8 @@ MEMORY_OPTIONS = (
     option("--dir", "the memory folder (default: $MNEMIC_DIR, else ./memory)"),
     option("--config", "settings as TOML (default: mnemic.toml in the folder, if it exists)", metavar="FILE"),
     option("--user", "the user (default: default)"),
-    option("--project", "the project; auto: that of the working folder"),
-    option("--session", "the conversation to search or store in; new: a new one"),
+    option("--project", 'the project; "auto": the project of the current folder'),
+    option("--session", 'the conversation to store in; "new" starts one (to search it alone: --reach session)'),
     option(
         "--embedder", '"multilingual", a model folder, "provider:model" or "hashing" (default: all-MiniLM-L6-v2)',
         metavar="NAME",
@@ -164,7 +164,7 @@ MEMORY_OPTIONS = (
         "--llm", 'a language model for process, consolidate and forget, "provider:model" (default: none)', metavar="NAME"
     ),
     option("--timezone", "time zone for times that have none (default: UTC)", metavar="ZONE"),
-    flag("--json", "answer with one JSON document"),
+    flag("--json", "print the result as one JSON document"),
 )  # fmt: skip
 
 

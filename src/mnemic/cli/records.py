@@ -37,11 +37,11 @@ def _kinds(text: str) -> Sequence[str]:
 SEARCH_OPTIONS = (
     option("--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME"),
     option(
-        "--kinds", "kinds to find: message, memory, episode, comma-separated (default: message,memory)", type=_kinds,
+        "--kinds", "what to find, comma-separated: message, memory, episode (default: message,memory)", type=_kinds,
         metavar="KINDS", default=("message", "memory"),
     ),
     option(
-        "--mood", 'rank records of a similar mood first: "session", or a text that shows the mood', metavar="WORDS"
+        "--mood", 'rank records of a similar mood first: a text that shows it, or "session"', metavar="WORDS"
     ),
     option("--min-relevance", "minimum relevance of a hit, 0 to 1", type=float, metavar="N"),
     option("--emotion-weight", "weight of --mood, 0 to 1 (default: 0.3)", type=float, default=0.3, metavar="N"),
@@ -55,7 +55,7 @@ SEARCH_OPTIONS = (
     option("query", "the query in natural language", metavar="QUERY"),
     option("-k", "maximum number of hits (default: 10)", type=int, default=10, metavar="N"),
     option(
-        "--min-evidence", "the minimum grade of evidence (default: none)", choices=("none", "weak", "strong"),
+        "--min-evidence", "print nothing if the evidence has a lower grade (default: none)", choices=("none", "weak", "strong"),
         default="none",
     ),
     flag("--explain", "show what each signal adds to the rank of a hit"),

@@ -2,15 +2,19 @@
 
 Written for mem0 2.2. What differs:
 
-- ``user_id`` is required. Ids begin with it, and name the user in ``get``, ``update``, ``delete`` and ``history``: hand out
-  none to other users.
-- Messages are stored verbatim and are results too. ``infer=True`` processes them, with a language model if the memory has one.
-- ``score`` is the relevance of a hit, and ``threshold`` its limit.
+- ``user_id`` is required. Ids begin with it: ``get``, ``update``, ``delete`` and
+  ``history`` act on the user that the id names. Do not accept ids of one user from
+  another.
+- Messages are stored verbatim, and ``search`` returns them, too. ``infer=True``
+  processes them, with a language model if the memory has one.
+- ``score`` is the relevance of a hit; ``threshold`` is its lower limit.
 - ``delete`` and ``delete_all`` forget; ``handle(user_id).restore`` brings back, ``forget(..., hard=True)`` erases.
-- ``run_id`` is a label, and the session of the messages. In a run, ``search`` finds messages and what was stored with
-  ``infer=False``; ``get_all`` and ``delete_all`` know the memories derived from the messages, too. Metadata of messages is
-  not that of the memories derived from them.
-- Of ``filters`` equality is understood, without operators. There is no ``from_config``, ``reset``, ``chat`` or ``AsyncMemory``.
+- ``run_id`` is a label, and the session of the messages. With a ``run_id``, ``search``
+  finds messages and what was stored with ``infer=False``; ``get_all`` and
+  ``delete_all`` also cover the memories derived from the messages. Memories do not
+  inherit the metadata of the messages that they were derived from.
+- ``filters`` supports equality only, without operators. ``from_config``, ``reset``,
+  ``chat`` and ``AsyncMemory`` are not provided.
 """
 
 from __future__ import annotations
@@ -108,8 +112,8 @@ class Memory:
             return {"results": [self._addition(handle, m) for m in stored if isinstance(m, MemoryRecord)]}
         if expiration_date is not None:
             raise InvalidInput(
-                "expiration_date is only for infer=False: single messages do not expire. Leave it out, or limit the age of all "
-                "messages with retention=RetentionPolicy(message_days=...)."
+                "expiration_date needs infer=False, because single messages do not expire. Leave it out, or limit the age "
+                "of all messages with retention=RetentionPolicy(message_days=...)."
             )
         for item in items:
             item["metadata"] = {**dict(item.get("metadata") or {}), **labels}

@@ -23,18 +23,24 @@ class Processing:
     """Settings of ``Memory.process``.
 
     Attributes:
-        batch_threshold: number of waiting messages, at least 1, that starts processing in the background; ``None``
-            processes only on calls of ``process`` and ``flush``.
-        time_gap: a pause this long starts a new episode.
-        enable_episode_merging: whether an episode is merged with a recent one that is nearly the same.
-        merge_similarity_threshold: least cosine of two episodes to merge them, 0 to 1.
-        max_statements_for_prediction: known statements that a new one is compared with, 1 to 100.
-        predict_first: whether the language model says what it expects of an episode, from its title and the known
-            statements, in a call of its own that does not see the messages; what was expected weighs less.
+        batch_threshold: the number of waiting messages, at least 1, that starts
+            processing in the background. ``None``: messages are processed only when
+            ``process``, ``flush`` or ``sessions.end`` is called, and in idle time.
+        time_gap: a pause of this length starts a new episode.
+        enable_episode_merging: whether an episode is merged with a recent one that is
+            nearly the same.
+        merge_similarity_threshold: the lowest cosine at which two episodes are merged,
+            0 to 1.
+        max_statements_for_prediction: how many known statements a new one is compared
+            with, 1 to 100.
+        predict_first: whether the language model first predicts an episode from its
+            title and the known statements, in a separate call without the messages.
+            What it predicted counts less.
         enable_knowledge_dedup: whether a statement that restates a known one is dropped.
-        knowledge_dedup_threshold: least cosine of a restatement that ``process`` drops, 0 to 1, on the scale of the
-            default embedder. A statement that differs in a number, a date, a name, a negation, an order or a
-            content word, or that replaces a value, is never one.
+        knowledge_dedup_threshold: the lowest cosine at which ``process`` drops a
+            restatement, 0 to 1, on the scale of the default embedder. A statement that
+            differs in a number, a date, a name, a negation, an order or a content word,
+            or that replaces a value, is never a restatement.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -64,12 +70,16 @@ class Consolidator:
     """Settings of ``Memory.consolidate``.
 
     Attributes:
-        importance_threshold: least mean importance of a cluster, or of a single memory, to become long-term, 0 to 1.
-        min_age_hours: younger memories are not consolidated, at least 0.
-        max_batch_size: seed memories of one cycle, 1 to 10,000.
-        buffer_threshold: number of short-term memories at which consolidation is advised, at least 0.
-        similarity_threshold: least cosine of a memory with the centroid of its cluster, 0 to 1.
-        min_cluster_size: least members of a cluster, at least 1.
+        importance_threshold: the lowest mean importance at which a cluster, or a single
+            memory, becomes long-term, 0 to 1.
+        min_age_hours: the age in hours, at least 0, below which memories are not
+            consolidated.
+        max_batch_size: the number of seed memories in one cycle, 1 to 10,000.
+        buffer_threshold: the number of short-term memories at which consolidation is
+            advised, at least 0.
+        similarity_threshold: the lowest cosine of a memory with the centroid of its
+            cluster, 0 to 1.
+        min_cluster_size: the smallest number of members of a cluster, 1 to 100.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -96,10 +106,11 @@ class Idle:
     """Settings of the idle trigger.
 
     Attributes:
-        idle_seconds: seconds without activity before it fires, above 0.
-        check_interval: seconds between two checks whether consolidation has work, at least 0.
-        rest_seconds: seconds between two consolidation cycles, at least 0: a cycle takes processor time and invalidates
-            the caches of readers.
+        idle_seconds: seconds without activity before the trigger fires, above 0.
+        check_interval: seconds between two checks whether consolidation has work to do,
+            at least 0.
+        rest_seconds: seconds between two consolidation cycles, at least 0. A cycle
+            takes processor time and invalidates the caches of readers.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -120,16 +131,20 @@ class RetentionPolicy:
     """How long records are kept; expired ones are archived and can be restored.
 
     Attributes:
-        message_days: days after which messages are archived, unless a live memory cites them; ``None`` keeps them.
-        memory_limit: most memories of a user; beyond it the least important short-term ones are archived first, never
-            pinned or long-term ones; ``None`` keeps all. Superseded and expired memories neither count nor are archived
-            for it.
-        session_summary_days: days that session summaries are kept.
-        questions: how many of a user's last questions are kept, 0 to 1,000, so that the explorer can ask them again: each
-            search then writes its text, without secrets, its time, scope and mood. Erasing anything of the user erases them.
-        contexts: how many of a user's last contexts are kept as they were given, 0 to 1,000, so that the explorer can show what
-            an answer was made of: each call of ``get_memory_context`` with a question then writes its hits and its prompt.
-            Erasing anything of the user erases them.
+        message_days: the number of days after which messages are archived, unless a
+            live memory was derived from them. ``None`` keeps them.
+        memory_limit: the maximum number of memories of a user. Beyond it, the least
+            important short-term memories are archived first; pinned and long-term
+            memories never are. Superseded and expired memories do not count and are not
+            archived. ``None`` keeps all.
+        session_summary_days: the number of days that session summaries are kept.
+        questions: how many of a user's latest questions are kept, 0 to 1,000, so that
+            the explorer can ask them again. Each search then stores its text (without
+            secrets), time, scope and mood. Erasing any record of the user erases them.
+        contexts: how many of a user's latest contexts are kept, 0 to 1,000, so that the
+            explorer can show what an answer was based on. Each call of
+            ``get_memory_context`` with a query then stores its hits and its prompt.
+            Erasing any record of the user erases them.
 
     Raises:
         ConfigurationError: a value lies outside its range.

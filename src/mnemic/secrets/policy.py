@@ -43,8 +43,9 @@ class SecretPolicy:
         action: ``"redact"`` replaces them by ``[redacted: kind]``, ``"refuse"`` rejects records with one, ``"allow"``
             does nothing.
         kinds: the kinds to detect; default all of ``every_kind()``.
-        extra: further kinds: a name of lower-case letters, digits and hyphens, and a regular expression. The secret is
-            its group ``secret``, or the whole match. A slow expression slows down every write.
+        extra: further kinds, as regular expressions by name. A name has lowercase
+            letters, digits and hyphens. The secret is the group ``secret`` of the
+            expression, else the whole match. A slow expression slows down every write.
 
     Raises:
         ConfigurationError: a kind is unknown, or an expression cannot be used.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
@@ -32,8 +32,10 @@ class Message:
         content: the verbatim text.
         name: the name of the speaker; it is searched together with the text.
         sent_at: when it was said. Naive values take the handle's time zone; ``None`` is now.
-        id: unique per user. With ``None`` the store creates one; messages are not deduplicated by content.
-        session: the conversation it belongs to; ``None`` takes the handle's session.
+        id: unique per user. ``None`` lets the store create one; a message that was read
+            from the store always has an id. Messages are not deduplicated by content.
+        session: the conversation that it belongs to; ``None`` takes the handle's
+            session.
         metadata: any JSON object.
         source: the origin of the text; ``None`` derives it from the role.
         trust: 0 to 1; ``None`` takes the default of the source.
@@ -52,7 +54,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emotion:
-    """Valence and arousal in -1..1 with a confidence in 0..1; a mood outside of these is refused where it is used."""
+    """A mood: valence and arousal from -1 to 1, and a confidence from 0 to 1.
+
+    The ranges are checked when the value is used, not when it is created.
+    """
 
     valence: float
     arousal: float
@@ -70,14 +75,17 @@ class Emotion:
 class MemoryRecord:
     """One remembered statement or event, with its lineage, valid time and transaction time.
 
-    ``valid_at``/``invalid_at`` bound the time when it is true; ``created_at``/``expired_at`` the time when it was current in
-    the record. ``salience`` is its initial worth; ``importance`` is what it is worth when it is read: it starts there and
-    changes with use, emotion and time, unless it is ``pinned``. ``access_count`` and ``last_accessed_at`` are its uses:
-    found by a search, or cited in a reply. ``superseded_by`` are the ids of the memories that superseded it.
-    ``said_at`` is when its source said it (``None``: none did; it counts from when it was created). ``source_ids`` are the
-    records it was derived from. ``project`` is its level (``None``: the user's own). ``speaker`` is the name of the speaker
-    (``None``: the user, or an unnamed one). ``key`` is an attribute such as ``meetings.time``: per key and level only the
-    latest value is current.
+    ``valid_at`` and ``invalid_at`` bound the time when it is true; ``created_at`` and
+    ``expired_at`` bound the time when the record held it as current. ``salience`` is
+    its initial importance. ``importance`` is its importance at the time of reading: it
+    starts at the salience and changes with use, emotion and time, unless it is
+    ``pinned``. ``access_count`` and ``last_accessed_at`` tell how often and when it was
+    used: found by a search or cited in a reply. ``superseded_by`` has the ids of the
+    memories that superseded it. ``said_at`` is when its source said it; if that is
+    ``None``, ``created_at`` counts. ``source_ids`` are the records that it was derived
+    from. ``project`` is its level (``None``: the user level). ``speaker`` is the name
+    of the speaker (``None``: the user, or an unnamed speaker). ``key`` is an attribute
+    such as ``meetings.time``: per key and level, only the latest value is current.
     """
 
     id: str
@@ -126,8 +134,9 @@ class MemoryRecord:
 class Episode:
     """A segment of messages on one subject.
 
-    ``content`` is a summary by the language model, or without one the most informative sentences, verbatim, one per line with
-    its speaker. ``message_ids`` are its messages, oldest first. ``source_ids`` are the episodes it was merged from.
+    ``content`` is a summary written by the language model. Without one, it is the most
+    informative sentences, verbatim, one per line with the speaker. ``message_ids`` are
+    the messages, oldest first. ``source_ids`` are the episodes that it was merged from.
     """
 
     id: str
@@ -278,9 +287,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledHit:
-    """A hit of a context as it was: the beginning of its text, its relevance and what each signal added to its rank.
+    """A hit of an earlier context: the beginning of its text, and why it was found.
 
-    ``shown`` says whether the prompt has it.
+    ``contributions`` is what each signal added to its rank. ``shown`` says whether the
+    prompt contained it.
     """
 
     id: str
@@ -295,9 +305,10 @@ class RecalledHit:
 class GivenContext:
     """A context as it was given to a program: what was asked, what was found, and the prompt; see ``RetentionPolicy``.
 
-    ``prompt`` is that of ``to_prompt()`` without a style. ``hits`` are those it shows and the first of the others, best first.
-    ``plain`` says that nothing but the question and ``min_evidence`` decided what was found: no filter, recipe, mood or
-    earlier message. ``number`` is its name in the store.
+    ``prompt`` is the result of ``to_prompt()`` without a style. ``hits`` are the hits
+    that it shows and the first of the others, best first. ``plain`` says that only the
+    question and ``min_evidence`` determined what was found: no filter, recipe, mood or
+    earlier message was given. ``number`` identifies it in the store.
     """
 
     question: str
@@ -348,6 +359,11 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.doc)
+
+    def __getitem__(self, rows: NDArray[Any]) -> Candidates:
+        """The candidates at some rows: a mask or positions."""
+        columns: dict[str, Any] = {column.name: getattr(self, column.name)[rows] for column in fields(self)}
+        return Candidates(**columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,8 +452,8 @@ class CatalogDelta:
 
 
 Mood: TypeAlias = Emotion | str | Callable[[], Emotion | str | None] | None
-"""A mood to rank by: an emotion, words that show one, ``"session"`` for that of the user's last turns in the session, or a
-function that is asked at each call.
+"""A mood to rank by: an emotion; text that shows one; ``"session"`` for the mood of the
+user's last turns in the session; or a function that is called at each search.
 """
 
 
@@ -445,26 +461,34 @@ class Filters(TypedDict, total=False):
     """The filters of every method that reads several records. They apply before any ranking or limit.
 
     Attributes:
-        reach: levels to read: ``session``, ``project``, ``project+global`` (the default), ``user``, or ``auto`` (narrow first,
-            wider until there are enough).
-        session: messages of this conversation only.
-        role: messages of this role only.
-        speaker: records of what this person said only.
-        agent: records of this agent only: what was added or remembered with ``agent=``, and what was made of that.
-        types: types of memory; excludes messages. Here and below, one word stands for a list of one.
-        category: memories of this category, or of one of several; excludes messages. One that no memory has is refused with
-            the names of those that there are.
-        tags: at least one of these; excludes messages.
-        metadata: every key must equal its value.
-        status: default: all but archived records.
-        since: said at this time or later; a memory whose source has no time, stored.
-        until: said before this time.
-        at: what was true then, by what was said until then; default: what is true now.
-        known_at: what was believed then, whatever became known later.
+        reach: the levels to read: ``session``, ``project``, ``project+global`` (the
+            default), ``user``, or ``auto`` (begins narrow, and widens until there are
+            enough hits).
+        session: only messages and episodes of this conversation, and memories that are
+            limited to it. Memories derived from its messages do not belong to it.
+        role: only messages with this role; excludes memories and episodes.
+        speaker: only what this person said.
+        agent: only records of this agent: those added or remembered with ``agent=``,
+            and records derived from them.
+        types: only memories of these types; excludes messages. Here and below, a single
+            word is accepted in place of a list.
+        category: only memories of this category, or of one of several; excludes
+            messages. A category that is not one of Mnemic's own and that no memory has
+            is an error.
+        tags: only memories with at least one of these tags; excludes messages.
+        metadata: every key must be present with an equal value.
+        status: only records with this status. Default: all but archived records.
+        since: only what was said at this time or later. For a memory whose source has
+            no time, the time when it was stored counts.
+        until: only what was said before this time.
+        at: what was true at that time, according to what had been said by then.
+            Default: what is true now.
+        known_at: what was believed at that time, regardless of what became known later.
         include_expired: also memories that are no longer true or no longer believed.
-        exclude: ids to leave out, such as those of messages already in the prompt.
-        min_trust: lowest trust, 0 to 1; 0.5 excludes untrusted sources.
-        min_importance: lowest importance, 0 to 1.
+        exclude: ids to leave out, such as those of messages that the prompt already
+            contains.
+        min_trust: the lowest trust, 0 to 1; 0.5 excludes untrusted sources.
+        min_importance: the lowest importance, 0 to 1; excludes messages.
     """
 
     reach: Reach
@@ -491,12 +515,14 @@ class SearchFilters(Filters, total=False):
     """The filters of ``search`` and ``get_memory_context``.
 
     Attributes:
-        kinds: of ``message``, ``memory`` and ``episode``, those that may be hits; default: messages and memories.
-        min_relevance: lowest ``relevance`` of a hit, 0 to 1. By default a search has no limit; a context leaves out what is
-            below 0.005, and is empty where nothing reaches 0.05.
-        min_similarity: lowest cosine with the query, -1 to 1.
-        untrusted_share: largest share of the hits from one untrusted source, such as a tool or a document, 0 to 1; the default
-            allows three of ten.
+        kinds: which of ``message``, ``memory`` and ``episode`` may be hits. Default:
+            messages and memories.
+        min_relevance: the lowest ``relevance`` of a hit, 0 to 1. By default, a search
+            has no limit; a context leaves out hits below 0.005, and is empty if no hit
+            reaches 0.05.
+        min_similarity: the lowest cosine with the query, -1 to 1.
+        untrusted_share: the largest share of hits that may come from one untrusted
+            source, such as a tool or a document, 0 to 1. Default: 0.3.
     """
 
     kinds: Kind | Sequence[Kind]
@@ -511,11 +537,11 @@ class Description(TypedDict, total=False):
     Attributes:
         summary: the statement in a few words.
         context: where it comes from or when it matters.
-        keywords: words that it is found by.
-        confidence: how sure it is, 0 to 1.
-        related_files: paths it is about.
-        related_entities: persons, products and places it is about.
-        emotion: how it felt; by default it is read from the statement.
+        keywords: further words to find it by.
+        confidence: how certain it is, 0 to 1.
+        related_files: paths that it is about.
+        related_entities: people, products and places that it is about.
+        emotion: the mood of the statement. Default: estimated from its text.
     """
 
     summary: str | None

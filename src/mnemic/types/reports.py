@@ -62,11 +62,13 @@ class ImportReport:
         without_text: number of messages without text, such as a call of a tool.
         rejected: receipts of records that were not stored, with the reason.
         damaged: what cannot be read, each with its line or place; the rest was imported.
-        undated: number of records without a time, which are dated now.
-        left_out: what is no text, by kind, such as ``image``, with its number.
-        remarks: how dates, columns and roles were read, and what else is left out.
-        pending: work that is left, such as ``embed``, by its number of records.
-        dry_run: whether nothing was stored.
+        undated: number of records without a time; they get the current time.
+        left_out: how many items were left out because they are not text, by kind, such
+            as ``image``.
+        remarks: how dates, columns and roles were interpreted, and what else was left
+            out.
+        pending: how many records still wait for a task, by task, such as ``embed``.
+        dry_run: whether this is a preview, and nothing was stored.
     """
 
     file: str
@@ -88,9 +90,11 @@ class ImportReport:
 class ProcessReport:
     """The result of one run of ``process``.
 
-    ``memories`` counts stored memories, ``updated`` those that superseded an earlier one, ``contradictions`` those kept next
-    to a contradicting one, and ``known`` statements that were already stored. ``enriched`` counts remembered statements that
-    got their summary, keywords and tags. ``waiting`` is the number of messages still unprocessed.
+    ``memories`` counts the stored memories, ``updated`` those that superseded an
+    earlier one, ``contradictions`` those kept beside a memory that contradicts them,
+    and ``known`` the statements that were already stored. ``enriched`` counts
+    remembered statements that were given a summary, keywords and tags. ``waiting`` is
+    the number of messages still unprocessed.
     """
 
     messages: int = 0
@@ -114,8 +118,9 @@ class SessionView:
         messages: its messages in order.
         tools: how often each tool was used.
         preferences: the current keys and values: those of its project, else of the user.
-        given: ids of records returned in contexts of this session by this process, oldest first; as ``exclude=`` they avoid
-            repetition in prompts.
+        given: ids of the records that this process has returned in contexts of this
+            session, oldest first. Pass them as ``exclude=`` to avoid repetition in
+            prompts.
     """
 
     id: str | None
@@ -164,7 +169,7 @@ class ConsolidationReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationAdvice:
-    """Whether consolidation has work to do, and why; true as a condition if it has."""
+    """Whether consolidation has work to do, and why; true in a condition if it has."""
 
     should_consolidate: bool
     reason: str
@@ -177,10 +182,12 @@ class ConsolidationAdvice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """Counts of one user's records and properties of the store.
+    """Counts of one user's records, and properties of the whole store.
 
-    ``memories`` counts by status. ``types`` and ``categories`` count the memories that are neither archived nor superseded,
-    most frequent first; those of no category are in no count. ``pending`` counts records by pending task: ``embed`` (a
+    ``memories`` are counted by status. ``types`` and ``categories`` count the memories
+    that are neither archived nor superseded, most frequent first; memories without a
+    category are not among ``categories``. ``pending`` counts records by pending task:
+    ``embed`` (a
     vector), ``process`` (extraction), ``enrich`` (keywords and tags). ``llm`` is the state of the language model; None
     without one.
     """
@@ -232,11 +239,13 @@ class SyncConflict:
     Attributes:
         id: the record.
         differs: of ``text``, ``status`` (forgotten, in quarantine) and ``validity``.
-        kept: the later text, on both sides; it holds unless it is forgotten.
-        other: that of the other side, which its history keeps; the same unless the texts differ. Each side's text is that of
-            its correction, if it has one.
-        kept_at: the last change on the side of the kept text.
-        other_at: that on the other side.
+        kept: the later text, which both sides now have. It is current unless it was
+            forgotten.
+        other: the text of the other side, which is kept in the history; equal to
+            ``kept`` unless the texts differ. If a side had corrected the record, its
+            text is the correction.
+        kept_at: the time of the last change on the side of the kept text.
+        other_at: the time of the last change on the other side.
     """
 
     id: str
@@ -320,10 +329,12 @@ class Lineage:
 class Purge:
     """The purge of the bytes of erased rows.
 
-    ``pending`` says why some may still be on disk (empty: none are), also those of earlier erasures in files that have not
-    changed since; the purge is retried when the record is opened, flushed or closed. ``bytes_scanned`` bytes were searched
-    for ``needles`` erased texts and vectors, of which ``found`` were there. All are 0 if nothing was searched: a record in
-    RAM has no files, and those of a server are not accessible.
+    ``pending`` says why some bytes may still be on disk; if it is empty, none are. This
+    includes bytes of earlier erasures in files that have not changed since. The purge
+    is retried when the record is opened, flushed or closed. ``bytes_scanned`` bytes
+    were searched for ``needles`` erased texts and vectors, of which ``found`` were
+    still there. All three are 0 if nothing was searched: a record in RAM has no files,
+    and those of a server are not accessible.
     """
 
     bytes_scanned: int = 0

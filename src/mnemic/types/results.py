@@ -68,22 +68,28 @@ class Hit:
     """A message, episode or memory found for a query.
 
     Attributes:
-        text: the verbatim content; of a message that says something that holds, "[...]" for sentences that were forgotten or
-            have ended.
-        score: 0 to 1, descending: the result's ``probability`` times the hit's share of the best sum of signals.
-        relevance: 0 to 1, the probability that the hit is evidence for the query; 0 without a query.
+        text: the verbatim content. In a message that is still partly valid, "[...]"
+            stands for sentences that were forgotten or have ended.
+        score: 0 to 1, descending: the ``probability`` of the result, times the hit's
+            sum of signals relative to the best hit's.
+        relevance: 0 to 1: the probability that the hit is evidence for the query; 0
+            without a query.
         scores: the value of every signal by name (``dense`` is a cosine, ``bm25`` is unbounded).
-        contributions: what each signal adds to the sum that ranks the hit, zeros left out; later stages (spread over
-            conversations, recency, a reranker) may move it.
+        contributions: what each signal adds to the sum that ranks the hit, without
+            zeros. Later stages (spreading over conversations, recency, a reranker) may
+            move the hit.
         message_ids: the messages whose text this hit contains.
-        speaker: the name of the speaker, else the role; for a memory the name only.
-        similar: ids of restatements folded into this hit; ``said_at``: when it and they were said, if there are any, in order.
-        via: ids of memories derived from this hit that match the query.
-        passage: of a long text, the passage that is nearest to the query by meaning.
-        superseded_by: ids of the memories that superseded this hit, also of those that are forgotten since; of a message only
-            if nothing that it says holds.
-        ended: whether it was superseded by what is erased since, so that no id is left.
-        episode: id of its episode, once it was processed.
+        speaker: the name of the speaker, else the role; for a memory, the name only.
+        similar: ids of restatements that were folded into this hit.
+        said_at: if there are restatements, when the hit and each of them were said, in
+            order.
+        via: ids of memories that were derived from this hit and match the query.
+        passage: for a long text, the passage that is closest in meaning to the query.
+        superseded_by: ids of the memories that superseded this hit, even if they were
+            forgotten since. For a message, only if nothing that it says is still valid.
+        ended: whether it was superseded by a memory that has since been erased, so that
+            there is no id to name.
+        episode: the id of its episode, once it has been processed.
         source: the origin of its text.
         trust: 0 to 1; below 0.5 it is shown as unverified.
         sequence: orders hits of one time: the lower was stored first.
@@ -141,9 +147,11 @@ def _empty(*_: object) -> str:
 class SearchResult(Sequence[Hit]):
     """An immutable sequence of hits, best first.
 
-    ``evidence`` grades the result (``strong``, ``weak`` or ``none``), and ``probability``, 0 to 1, is the estimated
-    probability that the first ten hits answer the query: a ranking always returns something, even if nothing matches.
-    ``left_out`` counts what was among the first k and is no hit, because its relevance is below ``min_relevance``.
+    A ranking always returns something, even if nothing matches. Therefore ``evidence``
+    grades the result (``strong``, ``weak`` or ``none``), and ``probability``, 0 to 1,
+    estimates how likely the first ten hits are to answer the query. ``left_out`` counts
+    the records among the first k whose relevance is below ``min_relevance``; they are
+    not hits.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -153,9 +161,10 @@ class SearchResult(Sequence[Hit]):
     render: Callable[[Sequence[Hit], Evidence, Style | None], str] = field(default=_empty, repr=False, compare=False)
 
     def to_prompt(self, style: Style | None = None) -> str:
-        """All hits as text for a prompt, by day, dated and fenced as data; empty without hits.
+        """All hits as text for a prompt, grouped by day and fenced as data.
 
-        ``get_memory_context`` keeps a budget; this does not.
+        The text is empty if there are no hits. Unlike ``get_memory_context``, this has
+        no token budget.
 
         Args:
             style: ``None`` for plain lines, or ``"markdown"``, ``"xml"`` or ``"json"`` inside the fence.
@@ -187,12 +196,13 @@ class Procedure:
 
     Attributes:
         steps: the names of the tools in order, as far as they worked in the end.
-        requests: the earlier requests that it was done for, most alike first; one said several times is one hit.
+        requests: the earlier requests that it was used for, most similar first. A
+            request that was made several times is one hit.
         successes: how often its last known outcome was ``ok``.
-        failures: how often it was an error, also of runs that broke off after its first steps. Runs whose outcomes nobody
-            noted count as neither.
+        failures: how often that was an error, including runs that stopped after its
+            first steps. Runs without a recorded outcome count as neither.
         last_used: the time of the last answer that it was used for.
-        score: 0 to 1, the likeness of the request times the rate of success.
+        score: 0 to 1: the similarity of the requests, times the success rate.
     """
 
     steps: tuple[str, ...]
@@ -217,11 +227,14 @@ class MemorySummary:
 class MemoryContext:
     """Hits that fit a token budget, rendered for a prompt.
 
-    ``text`` is the verbatim evidence by day; ``prompt`` adds annotations if there is room: supersession, titles and summaries
-    of episodes (empty if there is nothing to add, or no room). Neither exceeds the budget; ``token_count`` counts the tokens of
-    ``text`` by the handle's tokenizer. ``truncated``: hits were left out for want of room. ``hits`` are those shown in both,
-    ``found`` all from which they were chosen, best first; ``left_out`` counts those that are not shown, because of the budget
-    or of their relevance.
+    ``text`` is the verbatim evidence, grouped by day. ``prompt`` adds annotations if
+    there is room: what was superseded, and the titles and summaries of episodes; it is
+    empty if there is nothing to add, or no room. Use ``to_prompt()``, which returns the
+    better of the two. Neither exceeds the budget. ``token_count`` is the number of
+    tokens of ``text``, as counted by the handle's tokenizer. ``truncated`` says that
+    hits were left out because the budget was used up. ``hits`` are the hits that are
+    shown, ``found`` all hits that they were chosen from, best first. ``left_out``
+    counts the hits that are not shown, because of the budget or their relevance.
     """
 
     text: str
@@ -247,6 +260,12 @@ class MemoryContext:
             InvalidInput: there is no such style.
         """
         return (self.prompt or self.text) if style is None else self.render(style)
+
+    def __str__(self) -> str:
+        return self.to_prompt()
+
+    def __repr__(self) -> str:
+        return f"<{self.token_count} tokens from {len(self.hits)} hits, evidence {self.evidence}>"
 
     def __bool__(self) -> bool:
         return bool(self.text)

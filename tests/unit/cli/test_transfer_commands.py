@@ -165,7 +165,7 @@ class TestRoundTrip:
             assert new.stats().pending["process"] == old.stats().pending["process"]
             new.preferences["theme"] = "dark"  # takes the place of the one that was read in
             assert dict(new.preferences) == {"theme": "dark"}
-            assert new.restore("m3", "d2").rejected[0].id == "d2"  # d3 says it
+            assert new.restore(["m3", "d2"]).rejected[0].id == "d2"  # d3 says it
 
     def test_what_it_goes_on_with(self, exported, tmp_path):
         with Record(tmp_path, "ana") as record:
@@ -342,7 +342,7 @@ def test_what_is_in_quarantine_stays_there(tmp_path):
         other.admin.export(files[1])
         assert files[0].read_bytes() == files[1].read_bytes()
         assert [record.id for record in other.list(status=["quarantined"], order="oldest")] == held
-        assert [receipt.outcome for receipt in other.restore("page", "made", "m1")] == ["rejected"] * 3
+        assert [receipt.outcome for receipt in other.restore(["page", "made", "m1"])] == ["rejected"] * 3
         assert other.history("made")[-1].detail["reason"] == "its own"
         assert other.admin.verify().ok, other.admin.verify().findings
         assert {receipt.id for receipt in other.admin.release(["page", "m1"])} >= {"page", "made", "late", "m1"}

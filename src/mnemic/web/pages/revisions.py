@@ -110,7 +110,7 @@ def take_back(ui: Explorer, _: Request, form: Form) -> str:
     was_ended = isinstance(record, MemoryRecord) and record.invalid_at is not None and record.expired_at is None
     if not was_ended and (replaced := _replaced(ui.memory, id_)):
         ui.memory.forget(ids=[id_], reason="the correction was taken back")
-        receipts = ui.memory.restore(*replaced)
+        receipts = ui.memory.restore(replaced)
         if receipts.rejected:
             raise Conflict(receipts.rejected[0].reason)
         return _record_path(receipts[0].id)
