@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.battery import PARTS
@@ -88,6 +89,35 @@ VARYING = re.compile(r"(?<=memory )[0-9a-f]{8}\b|^\w+day \d{1,2} \w+ \d{4}(?=:$)
 """The secret word of a folder, and the day on which the example runs."""
 
 
+BESIDE = re.compile(r"\)  # (.+)$")
+"""What a call of print is said to print, perhaps with an explanation after a colon or in parentheses."""
+
+
+def is_printed(said: str, printed: str) -> bool:
+    """Whether a comment says what was printed."""
+    exact = doctest.OutputChecker().check_output(
+        f"{said}\n", f"{printed}\n", doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
+    return exact or said.startswith((f"{printed}: ", f"{printed} ("))
+
+
+class Printer:
+    """Prints, and checks that it is what the comment on the line says."""
+
+    def __init__(self, path: Path) -> None:
+        self.lines = path.read_text(encoding="utf-8").splitlines()
+        self.path = str(path)
+
+    def __call__(self, *values: object, **options: Any) -> None:
+        print(*values, **options)
+        frame = inspect.currentframe()
+        caller = frame and frame.f_back
+        if caller is not None and caller.f_code.co_filename == self.path:
+            beside = BESIDE.search(self.lines[caller.f_lineno - 1])
+            printed = " ".join(map(str, values))
+            assert beside is None or is_printed(beside[1], printed), f"line {caller.f_lineno} prints {printed!r}"
+
+
 def has_blocks(path: Path) -> bool:
     return "```python\n" in path.read_text(encoding="utf-8")
 
@@ -118,6 +148,7 @@ def test_every_python_block_runs_and_prints_what_stands_below_it(path, tmp_path,
     with asyncio.Runner() as runner:
         parser = markdown.CodeBlockParser("python", Evaluator(runner))
         document = sybil.Document.parse(str(path), parser)
+        document.namespace["print"] = Printer(path)
         try:
             for example in document.examples():
                 example.evaluate()
