@@ -57,6 +57,15 @@ def read(path: str | Path, *, project: str | None = None, max_characters: int = 
     return pieces
 
 
+def _check(text: object, document: str, max_characters: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidInput(f"text must be a string, not {type(text).__name__}.")
+    if not isinstance(max_characters, int) or max_characters < 100:
+        raise InvalidInput(f"max_characters must be a whole number from 100, not {max_characters!r}.")
+    if not document:
+        raise InvalidInput("document must not be empty: the ids of the pieces are made of it.")
+
+
 def split(
     text: str,
     *,
@@ -96,12 +105,7 @@ def split(
         >>> piece.content
         'Setup\n\nRun make demo.'
     """
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
-        raise InvalidInput(f"text must be a string, not {type(text).__name__}.")
-    if not isinstance(max_characters, int) or max_characters < 100:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"max_characters must be a whole number from 100, not {max_characters!r}.")
-    if not document:
-        raise InvalidInput("document must not be empty: the ids of the pieces are made of it.")
+    _check(text, document, max_characters)
     pages = text.replace("\r\n", "\n").split("\f")
     pieces: dict[str, Message] = {}
     headings: list[str] = []

@@ -53,7 +53,9 @@ def test_one_line_of_a_bot_changes_nothing(team, name):
         sent_at=BEGIN + timedelta(1),
     )
     after = [found(team, question) for question in QUESTIONS]
-    assert [hits[0] for hits in after] == [hits[0] for hits in before]
+    assert [[text for text in hits if not text.startswith("Noted")][:3] for hits in after] == [
+        hits[:3] for hits in before
+    ]
 
 
 @pytest.mark.parametrize("processed", [False, True])

@@ -146,3 +146,11 @@ async def test_what_is_being_asked_is_no_evidence(memory, asked, asynchronous):
     retriever = MnemicRetriever(memory, similarity_top_k=2)
     nodes = await retriever.aretrieve(asked) if asynchronous else retriever.retrieve(asked)
     assert [node.text for node in nodes] == ["I moved to Lisbon."]
+
+
+@pytest.mark.parametrize("exclude", ["lisbon", ["lisbon"], None])
+def test_what_a_filter_excludes_is_left_out_beside_what_is_being_asked(memory, exclude):
+    memory.add("I moved to Lisbon.", id="lisbon", session="before")
+    memory.add("Where did I move?", session="now")
+    texts = [node.text for node in MnemicRetriever(memory, filters={"exclude": exclude}).retrieve("Where did I move?")]
+    assert texts == ([] if exclude else ["I moved to Lisbon."])

@@ -42,13 +42,13 @@ from mnemic.adapters.conversations import (
     last_of_session,
     name_of,
     note_edit,
-    open_requests,
     session_messages,
     session_words,
     shown_in_session,
     store_new,
     thread_of,
     unstored_in_session,
+    without_open_requests,
 )
 from mnemic.adapters.injection import Recall, RecallOptions, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
@@ -69,8 +69,7 @@ __all__ = [
     "AGAIN", "COMPARED", "LATEST", "Clean", "Conversation", "Handle", "Marks", "OpenRuns", "Recall", "RecallOptions",
     "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters",
     "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence", "has_forgotten",
-    "hit_metadata",
-    "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit", "open_requests",
-    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session",
-    "store_new", "text_of_parts", "thread_of", "unstored_in_session", "with_tools", "words_of",
+    "hit_metadata", "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit",
+    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "store_new",
+    "text_of_parts", "thread_of", "unstored_in_session", "with_tools", "without_open_requests", "words_of",
 ]  # fmt: skip

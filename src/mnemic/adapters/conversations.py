@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import dropwhile, takewhile
 from typing import Any, get_args
@@ -243,6 +243,15 @@ def open_requests(messages: Iterable[Message], *, current: bool = False) -> list
         sessions.setdefault(record.session, []).append(record)
     said = [r for last in sessions.values() for r in takewhile(lambda record: record.role == "user", reversed(last))]
     return [str(r.id) for r in said if r.sent_at and r.sent_at >= since and (current or _requests(r.content))]
+
+
+def without_open_requests(
+    options: Mapping[str, Any], messages: Iterable[Message], *, current: bool = False
+) -> dict[str, Any]:
+    """The arguments of a search that leaves out ``open_requests`` as well."""
+    excluded = options.get("exclude") or ()
+    excluded = [excluded] if isinstance(excluded, str) else excluded
+    return {**options, "exclude": [*excluded, *open_requests(messages, current=current)]}
 
 
 def _requests(text: str) -> bool:

@@ -184,6 +184,8 @@ STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3, 
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
 MEMO = 32  # values kept per snapshot; filters repeat often
+AGENTS_SHARE = 0.2
+"""Share of its turns from which agents make a conversation of several people one with an assistant."""
 ASSISTANTS = ("assistant",)
 """Roles of an agent if the message has no name: a chat of two people is stored as user and assistant, too."""
 LIVE = ("short_term", "consolidating", "long_term")
@@ -317,8 +319,9 @@ class Columns:
         return self.cached(("padded", name), lambda: self._padded(name))
 
     def _padded(self, name: str) -> NDArray[Any]:
-        column: NDArray[Any] = getattr(self, name).copy()  # a turn that comes in meanwhile is linked from one of these
+        column: NDArray[Any] = getattr(self, name)
         if name in ("previous", "following"):  # turns after this snapshot are left out
+            column = column.copy()  # a turn that comes in meanwhile is linked from one of these
             return np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
         return np.append(column, column.dtype.type(0))
 
@@ -344,7 +347,7 @@ class Columns:
 
     @property
     def assisted(self) -> NDArray[np.bool_]:
-        """(groups,) whether agents say a fifth of a conversation, or anything to a person alone.
+        """(groups,) whether agents say ``AGENTS_SHARE`` of a conversation, or anything to a person alone.
 
         Where one person speaks and no agent, and in entry 0, no conversation: whether most other turns are in such ones.
         """
@@ -353,7 +356,7 @@ class Columns:
     def _assisted(self) -> NDArray[np.bool_]:
         turns = np.bincount(self.group, minlength=self.groups)
         by_agents = np.bincount(self.group[self.agents], minlength=self.groups)
-        assisted = (by_agents > 0) & (self.one_person | (by_agents * 5 >= turns))
+        assisted = (by_agents > 0) & (self.one_person | (by_agents >= AGENTS_SHARE * turns))
         alone = self.one_person & (by_agents == 0)
         turns[alone] = 0
         assisted[0] = turns[1:][assisted[1:]].sum() * 2 > turns[1:].sum()

@@ -122,7 +122,8 @@ LEADERS = 50
 class AnalysedQuery:
     """A query with its terms and periods, the corpus statistics, and the BM25 and cosine of every row.
 
-    ``hidden`` masks the terms, shape (T,), that a row has only in sentences that recall does not show.
+    ``speakers`` are the codes of those that it names, ``subjects`` of those whose words or doings it asks for. ``hidden`` masks
+    the terms, shape (T,), that a row has only in sentences that recall does not show.
     """
 
     query: Query
@@ -133,6 +134,7 @@ class AnalysedQuery:
     cosines: Cosines | None
     speakers: Sequence[int]
     need: float
+    subjects: Sequence[int] = ()
     hidden: Mapping[int, Mask] = field(default_factory=dict[int, Mask])
 
     @property
@@ -157,7 +159,8 @@ def analyse_query(
     terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _query_terms(view, text)))
     words = view.keyword.scores(view.columns, terms, corpus)
     periods = asked_periods(view.columns, query, terms)
-    return AnalysedQuery(query, terms, periods, corpus, words, cosines, _named_speakers(view, query.text), need)
+    speakers, subjects = _named_speakers(view, query.text), _subjects(view, query.text)
+    return AnalysedQuery(query, terms, periods, corpus, words, cosines, speakers, need, subjects)
 
 
 def without_terms(question: AnalysedQuery, hidden: Mapping[int, Mask], shares: Mapping[int, float]) -> AnalysedQuery:
@@ -245,7 +248,7 @@ def build_pool(
         need=question.need,
         days=c.day[rows],
         periods=period_answers(
-            view, question.periods, rows, counts[:, HERE] > 0, particular_idf, idf, _acting_speakers(view, query.text)
+            view, question.periods, rows, counts[:, HERE] > 0, particular_idf, idf, question.subjects
         ),
         names_speaker=len(speakers) > 0,
         words=c.length[rows],
@@ -384,13 +387,13 @@ def _named_speakers(view: View, text: str) -> list[int]:
     ]
 
 
-_ACTS = re.compile(r"\b(?:did|has|had|does)\s+([^\W\d_]+)", re.IGNORECASE)
+_SUBJECT = re.compile(r"\b(?:did|has|had|does)\s+([^\W\d_]+)", re.IGNORECASE)
 """The first word of whoever a question asks about, as in "What did Priya say on 14 May?"."""
 
 
-def _acting_speakers(view: View, text: str) -> list[int]:
+def _subjects(view: View, text: str) -> list[int]:
     """Codes of the speakers whose words or doings a query asks for."""
-    return [code for subject in _ACTS.findall(text) for code in _named_speakers(view, subject)]
+    return [code for subject in _SUBJECT.findall(text) for code in _named_speakers(view, subject)]
 
 
 def _query_terms(view: View, text: str) -> tuple[str, ...]:

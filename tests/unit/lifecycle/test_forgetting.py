@@ -245,7 +245,7 @@ TOLD = {
     "salary": "My salary is paid on the 3rd",
     "tea": "I like green tea",
 }
-NOT_MEANT = "kept: not meant, as it reads: "
+NOT_MEANT = "kept: not meant, as far as can be told: "
 
 
 def meaning(*texts):

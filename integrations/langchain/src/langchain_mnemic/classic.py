@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_bu
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.history import MnemicChatMessageHistory
-from langchain_mnemic.messages import accepted, restored, text_of
+from langchain_mnemic.messages import restored, text_of, well_formed
 from mnemic import InvalidInput, Memory, MissingExtra, Scope
 from mnemic.adapters import Recall, bound, checked_memory, recall_failures_logged
 from mnemic.adapters.schemas import RecallFields
@@ -133,7 +133,7 @@ class MnemicMemory(BaseMemory, RecallFields):
         recalled = ""
         with recall_failures_logged():
             recalled = self._recall.blocking_text(self._handle, query or None, exclude=shown, recent=texts)
-        recent = accepted([restored(message) for message in latest], complete=False)
+        recent = well_formed([restored(message) for message in latest], complete=False)
         if self.return_messages:
             return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}
         lines = get_buffer_string(recent, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)

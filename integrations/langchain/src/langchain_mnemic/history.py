@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from langchain_mnemic.messages import accepted, entry, restored
+from langchain_mnemic.messages import entry, restored, well_formed
 from mnemic import InvalidInput, Memory, Message, Scope
 from mnemic.adapters import Conversation, bound, checked_memory, thread_of
 
@@ -70,7 +70,7 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         not among the last ones, and then an answer before the first words of a user.
         """
         messages = [restored(message) for message in self.records(count)]
-        return accepted(messages, complete=count is None and not self._conversation.has_forgotten)
+        return well_formed(messages, complete=count is None and not self._conversation.has_forgotten)
 
     def records(self, count: int | None) -> list[Message]:
         """The last ``count`` messages as they are stored, oldest first; all of them for None."""

@@ -195,7 +195,7 @@ def _rebuilt(message: Message) -> BaseMessage | None:
         return None
 
 
-def accepted(messages: Sequence[BaseMessage], *, complete: bool) -> list[BaseMessage]:
+def well_formed(messages: Sequence[BaseMessage], *, complete: bool) -> list[BaseMessage]:
     """A conversation as model providers accept it: each call of a tool with its result, and each result with its call.
 
     The calls of the last message may still be answered. ``complete``: it begins where it began; else with a user's message.

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.messages import KEPT
 from mnemic import AsyncMemory, ConfigurationError, Hit, Memory, Mood, Recipe, ScopeSource, quoted
-from mnemic.adapters import COMPARED, bound, checked_filters, checked_memory, hit_metadata, open_requests
+from mnemic.adapters import COMPARED, bound, checked_filters, checked_memory, hit_metadata, without_open_requests
 
 
 def _document(hit: Hit) -> Document:
@@ -125,10 +125,8 @@ class MnemicRetriever(BaseRetriever):
         config = scope_config or ensure_config()
         handle, options = bound(self.memory, self.scope, config), self._options(k, kwargs)
         if session := _thread(config):
-            options["exclude"] = [
-                *options.get("exclude", ()),
-                *open_requests(handle.messages(session=session, limit=COMPARED), current=True),
-            ]
+            said = handle.messages(session=session, limit=COMPARED)
+            options = without_open_requests(options, said, current=True)
         return [_document(hit) for hit in handle.search(query, **options)]
 
     async def _aget_relevant_documents(
@@ -144,7 +142,7 @@ class MnemicRetriever(BaseRetriever):
         handle, options = bound(self._face, self.scope, config), self._options(k, kwargs)
         if session := _thread(config):
             said = await handle.messages(session=session, limit=COMPARED)
-            options["exclude"] = [*options.get("exclude", ()), *open_requests(said, current=True)]
+            options = without_open_requests(options, said, current=True)
         return [_document(hit) for hit in await handle.search(query, **options)]
 
 

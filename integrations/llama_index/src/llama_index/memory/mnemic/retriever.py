@@ -11,7 +11,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from mnemic import AsyncMemory, Hit, Memory, Message, Mood, Recipe, Scope, quoted
-from mnemic.adapters import COMPARED, bind, checked_filters, checked_options, hit_metadata, open_requests
+from mnemic.adapters import COMPARED, bind, checked_filters, checked_options, hit_metadata, without_open_requests
 
 FOR_THE_MODEL = ("speaker", "sent_at")
 """The metadata a model gets to read; the rest is for programs."""
@@ -76,8 +76,7 @@ class MnemicRetriever(BaseRetriever):
 
     def _options(self, last: Sequence[Message]) -> dict[str, Any]:
         """The arguments of a search; what a user asks for at the end of a conversation is no evidence for the answer."""
-        exclude = [*self._arguments.get("exclude", ()), *open_requests(last)]
-        return {**self._arguments, "k": self.similarity_top_k, "exclude": exclude}
+        return {**without_open_requests(self._arguments, last), "k": self.similarity_top_k}
 
 
 def _node(hit: Hit) -> NodeWithScore:
